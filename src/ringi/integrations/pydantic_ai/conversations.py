@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple, Self
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic_ai.conversation_store import (
     ConversationConflict,
     ConversationEntry,
     ConversationRecord,
     ConversationStore,
 )
+from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from ringi.base.bounded import Bounded
 from ringi.connect import open_backend
@@ -39,11 +40,7 @@ MAX_NAME = 200
 AT_ONCE = 20
 WRITER = f"{AGENT}pydantic-ai"
 """The name in the audit trail for conversations whose scope is no person."""
-SAVES: TypeAdapter[tuple[ConversationRecord, list[ConversationEntry]]] = TypeAdapter(
-    tuple[ConversationRecord, list[ConversationEntry]],
-    config=ConfigDict(ser_json_bytes="base64", val_json_bytes="base64"),
-)
-"""What one save adds to a conversation; for bytes in messages, as the framework stores them."""
+RECORDS: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 
 
 class ConversationLog(NamedTuple):
@@ -86,8 +83,10 @@ def _log_of(items: Sequence[dict[str, Any]]) -> ConversationLog:
         text, size = text + item["text"], size + len(item["text"])
         if item["part"] == item["parts"]:
             save, text = json.loads(text), ""
-            record, more = SAVES.validate_python((save["record"], save["entries"]))
-            entries |= {entry.id: entry for entry in more}
+            record = RECORDS.validate_python(save["record"])
+            messages = ModelMessagesTypeAdapter.validate_python([entry.pop("message") for entry in save["entries"]])
+            each = zip(save["entries"], messages, strict=True)
+            entries |= {entry["id"]: ConversationEntry(**entry, message=message) for entry, message in each}
     return ConversationLog(record, entries, size)
 
 
@@ -99,8 +98,14 @@ def conversation_save_items(
     Raises:
         InvalidError: The conversation would become too large.
     """
-    save = SAVES.dump_python((record, [*entries]), mode="json")
-    text = json.dumps(dict(zip(("record", "entries"), save, strict=True)))
+    # The adapter of the framework keeps bytes in messages.
+    messages = ModelMessagesTypeAdapter.dump_python([entry.message for entry in entries], mode="json")
+    each = zip(entries, messages, strict=True)
+    save: dict[str, Any] = {
+        "record": RECORDS.dump_python(record, mode="json"),
+        "entries": [{"id": entry.id, "parent_id": entry.parent_id, "message": message} for entry, message in each],
+    }
+    text = json.dumps(save)
     if log.size + len(text) > MAX_CONVERSATION:
         why = f"would have {log.size + len(text)} characters, and the maximum is {MAX_CONVERSATION}"
         raise InvalidError.of("conversation", f"{why}: begin another conversation", "too_large")
