@@ -544,8 +544,9 @@ class LangGraphRuntime:
         if agent.options:
             raise SettingError(f"{place}.options", sorted(agent.options), "set them with the graph's `with_config`")
         if stops := graph_breakpoints(graph):
-            what = f"it stops at {', '.join(stops)} without a question"
-            raise SettingError("agents", agent.name, f"{what}: {ASK_INSTEAD}")
+            raise SettingError(
+                "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
+            )
         if jumps := middleware_that_skips_review(graph):
             what = f"{', '.join(jumps)} may jump to the tools, which would run calls that people rejected"
             raise SettingError("agents", agent.name, f"{what}: {REVIEW_EACH}")
