@@ -1,4 +1,4 @@
-"""Jobs in a table of the store: a worker claims some and renews its claims."""
+"""Jobs in a store: a worker claims some and renews its claims."""
 
 from __future__ import annotations
 
