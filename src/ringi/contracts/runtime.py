@@ -19,21 +19,6 @@ from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import RingiError, UnavailableError
 
-__all__ = [
-    "AgentSettings",
-    "AnswerRefusedError",
-    "Description",
-    "FrameworkState",
-    "OpenRun",
-    "Output",
-    "Question",
-    "Runtime",
-    "Standing",
-    "UnreadAnswersError",
-    "UnreadCause",
-    "WorkerRun",
-]
-
 RunStatus = Literal["new", "ready", "paused", "done"]
 UnreadCause = Literal["unread", "ungated", "changed", "skipped"]
 
