@@ -90,11 +90,7 @@ class MemoryStore(Store):
     def _listed(self, kind: type[R], query: Query) -> list[R]:
         listing, sought = ordered_listing(kind, query), query_terms(query.text or "")
         records = (record for record in self._records.values() if isinstance(record, kind))
-        matching = (
-            record
-            for record in records
-            if record_matches_query(record, listing.query) and request_contains_text(record, sought)
-        )
+        matching = (record for record in records if record_matches_query(record, listing.query, sought))
         return listing.later((listing.place_of(record), record) for record in matching)
 
     async def events(
@@ -134,12 +130,12 @@ def share_overdue_by_tenant(overdue: Sequence[R], query: Query) -> list[R]:
     return [record for mine in list(of_each.values())[: query.limit] for record in mine[:share]]
 
 
-def record_matches_query(record: Record, query: Query) -> bool:
-    """Return whether a record matches the query, except its cursor and limit."""
+def record_matches_query(record: Record, query: Query, sought: Sequence[str]) -> bool:
+    """Return whether a record matches the query and has each piece of text, regardless of cursor and limit."""
     if query.tenant not in (None, record.tenant):
         return False
     if isinstance(record, Request):
-        return request_meets_conditions(record, query)
+        return request_meets_conditions(record, query) and all(piece in record.search_text for piece in sought)
     if isinstance(record, Thread):
         lease, at = record.lease_until, query.unleased_at
         is_free = at is None or (record.status == "running" and (lease is None or lease <= at))
@@ -175,9 +171,3 @@ def request_meets_conditions(request: Request, query: Query) -> bool:
         and (not query.unanswerable or request.unanswerable)
         and (not query.unsettled or request.is_unsettled)
     )
-
-
-def request_contains_text(record: Record, sought: Sequence[str]) -> bool:
-    """Return whether a request contains each piece of text; no other kind is searched."""
-    text = record.search_text if sought and isinstance(record, Request) else ""
-    return not text or all(piece in text for piece in sought)
