@@ -41,16 +41,15 @@ class StatementBatcher(Generic[I]):
 
     async def result(self, item: I, alone: Callable[[], Awaitable[Rows]] | None = None) -> Rows:
         """Return the rows of an item, executed in a batch, or individually by `alone` (by default, a batch of one)."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Rows | None] = loop.create_future()
+        future: asyncio.Future[Rows | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(BatchedCaller(item, alone, future))
         if len(self._waiting) == 1:
             self._begin()
-        deadline = loop.call_later(WAIT_SECONDS, cancel_late_statement, future)
         try:
-            rows = await future
-        finally:
-            deadline.cancel()
+            async with asyncio.timeout(WAIT_SECONDS):
+                rows = await future
+        except TimeoutError:
+            raise statement_timeout_error() from None
         if rows is None:
             rows = await alone() if alone else (await self._together([item]))[0]
         assert rows is not None
@@ -123,12 +122,6 @@ def deliver_batch_results(batch: Sequence[BatchedCaller[Any]], outcomes: Sequenc
             each.future.set_exception(outcome)
         else:
             each.future.set_result(outcome)
-
-
-def cancel_late_statement(future: asyncio.Future[Rows | None]) -> None:
-    """Cancel a statement after its deadline, unless its result has just arrived."""
-    if not future.done():
-        future.set_exception(statement_timeout_error())
 
 
 def statement_timeout_error() -> UnavailableError:
