@@ -258,11 +258,5 @@ def job_to_row(job: Job) -> tuple[str, str, str, str, int, str | None]:
 def job_from_row(row: Iterable[Any]) -> Job:
     """Return the job of a claimed row, whose attempts include the present one."""
     key, kind, partition_key, payload, attempts, concurrency_key = row
-    return Job(
-        key=key,
-        kind=kind,
-        partition_key=partition_key,
-        concurrency_key=concurrency_key,
-        payload=json.loads(payload),
-        attempts=attempts - 1,
-    )
+    about = {"key": key, "kind": kind, "partition_key": partition_key, "concurrency_key": concurrency_key}
+    return Job(**about, payload=json.loads(payload), attempts=attempts - 1)
