@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -204,7 +204,8 @@ class Wakeup:
             items: The items that the topic's stream has gained, if known; a listener that uses them need not wake.
         """
         self._is_set = True
-        self._release()
+        if self._waiter and not self._waiter.done():
+            self._waiter.set_result(None)
 
     async def wait(self, timeout: float | None) -> bool:
         """Wait for the signal and clear it.
@@ -216,24 +217,12 @@ class Wakeup:
             True if the signal was set, False after `timeout` seconds without a signal.
         """
         if not self._is_set and (timeout is None or timeout > 0):
-            await self._wait_for_release(timeout)
+            self._waiter = asyncio.get_running_loop().create_future()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._waiter
         was_set, self._is_set = self._is_set, False
         return was_set
-
-    async def _wait_for_release(self, timeout: float | None) -> None:
-        loop = asyncio.get_running_loop()
-        self._waiter = loop.create_future()
-        timer = loop.call_later(timeout, self._release) if timeout is not None else None
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
-            if timer:
-                timer.cancel()
-
-    def _release(self) -> None:
-        if self._waiter and not self._waiter.done():
-            self._waiter.set_result(None)
 
 
 class Subscription:
