@@ -34,7 +34,7 @@ from tests.files.test_images import (
 from tests.raising import raises_code
 from tests.server.world import until
 
-from ringi.backends.fenced_saver import ImageSerializer
+from ringi.backends.fenced_saver import CompactSerializer
 from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.contracts.store import change_record
 from ringi.domain.record import START
@@ -262,7 +262,7 @@ def test_many_images_cost_a_checkpoint_little_more_than_none() -> None:
     raw = [hashlib.sha512(bytes([n])).digest() * 2_000 for n in range(100)]
     texts = {hashlib.sha256(each).hexdigest(): base64.b64encode(each) for each in raw}
     serializer, state = (
-        ImageSerializer(),
+        CompactSerializer(),
         {"messages": [HumanMessage([{"base64": x.decode()}]) for x in texts.values()]},
     )
     serializer.know(texts)

@@ -25,7 +25,7 @@ from tests.server.world import until
 
 from ringi import ask
 from ringi.audit.verify import verify_store
-from ringi.backends.fenced_saver import MARK, ImageSerializer
+from ringi.backends.fenced_saver import MARK, CompactSerializer
 from ringi.base.clock import utc_now
 from ringi.connect import Backend, open_backend, open_inbox_on_backend, open_to_verify
 from ringi.domain.record import Erased, Key
@@ -148,7 +148,7 @@ async def test_no_checkpoint_holds_the_bytes_of_an_image(url: str, tmp_path: Pat
 
 
 def test_what_is_left_out_of_a_checkpoint_comes_back_and_nothing_else() -> None:
-    serializer, text = ImageSerializer(), base64.b64encode(PHOTO).decode()
+    serializer, text = CompactSerializer(), base64.b64encode(PHOTO).decode()
     serializer.know({"d" * 64: text.encode()})
     marks = [f"\0ringi.image:{'d' * 64}\0", f"\0ringi.image:{'e' * 64}\0", MARK.decode(), f"{MARK.decode()}="]
     hostile = [*marks, text[:-4], f"A{text}A", f"{text}{text}", {"a": [text, "ü", None], marks[0]: marks}]

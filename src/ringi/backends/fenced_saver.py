@@ -51,8 +51,11 @@ SAMPLE = 16_000
 LEVEL = 1
 
 
-class ImageSerializer(JsonPlusSerializer):
-    """LangGraph's own serializer, which omits the images of one thread."""
+class CompactSerializer(JsonPlusSerializer):
+    """LangGraph's own serializer, which omits the images of one thread, and compresses large values."""
+
+    is_plain = False
+    """True to write values without images as LangGraph does, for its own savers. Both forms are always readable."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,14 +70,23 @@ class ImageSerializer(JsonPlusSerializer):
         self._begins = re.compile(b"|".join(map(re.escape, [MARK, *self._heads])))
 
     def dumps_typed(self, obj: object) -> tuple[str, bytes]:
-        """Return a serialized value without the known images."""
+        """Return a serialized value without the known images, compressed if it is large and if that pays."""
         kind, data = super().dumps_typed(obj)
         shorter = b"".join(self._shortened(data)) if self._texts else data
-        return (kind, data) if len(shorter) == len(data) else (f"{kind}{SHORTENED}", shorter)
+        if len(shorter) != len(data):
+            kind, data = f"{kind}{SHORTENED}", shorter
+        if self.is_plain or len(data) <= SMALL:
+            return kind, data
+        sample = data[:SAMPLE]
+        if len(zlib.compress(sample, LEVEL)) * 2 > len(sample):
+            return kind, data
+        return f"{kind}{COMPRESSED}", zlib.compress(data, LEVEL)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Return a value with its images; raise `NotFoundError` if an image is unknown."""
         kind, whole = data
+        if kind.endswith(COMPRESSED):
+            kind, whole = kind.removesuffix(COMPRESSED), zlib.decompress(whole)
         if kind.endswith(SHORTENED):
             kind, whole = kind.removesuffix(SHORTENED), MARKED.sub(self._restored, whole)
         return super().loads_typed((kind, whole))
@@ -102,30 +114,6 @@ class ImageSerializer(JsonPlusSerializer):
         if digest not in self._texts:
             raise NotFoundError("image", digest)
         return self._texts[digest]
-
-
-class CompactSerializer(ImageSerializer):
-    """LangGraph's own serializer, which also compresses large values."""
-
-    is_plain = False
-    """True to write values as LangGraph does, so that its own savers can read them. Both forms are always readable."""
-
-    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
-        """Return a serialized value, compressed if it is large and if that pays."""
-        kind, data = super().dumps_typed(obj)
-        if self.is_plain or len(data) <= SMALL:
-            return kind, data
-        sample = data[:SAMPLE]
-        if len(zlib.compress(sample, LEVEL)) * 2 > len(sample):
-            return kind, data
-        return f"{kind}{COMPRESSED}", zlib.compress(data, LEVEL)
-
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return a value; raise `NotFoundError` if one of its images is unknown."""
-        kind, whole = data
-        if kind.endswith(COMPRESSED):
-            kind, whole = kind.removesuffix(COMPRESSED), zlib.decompress(whole)
-        return super().loads_typed((kind, whole))
 
 
 Saver = BaseCheckpointSaver[Any]
