@@ -176,13 +176,15 @@ class FencedCheckpointSaver(Saver):
         if found:
             self._places.note_step(found.checkpoint["id"], found.metadata)
 
-    def _note_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> None:
+    def _begin_put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
+    ) -> dict[str, Any]:
+        """Check and note a checkpoint that is about to be written, and return its metadata."""
+        self.check_write(None, ())
         self.next_read = None
         if not config["configurable"].get("checkpoint_ns"):
             self._places.end_step()
         self._places.note_step(checkpoint["id"], metadata)
-
-    def _noted(self, metadata: CheckpointMetadata) -> dict[str, Any]:
         return {**metadata, **self.notes}
 
     def _stored_writes(
@@ -222,11 +224,10 @@ class FencedCheckpointSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        self.check_write(None, ())
-        self._note_put(config, checkpoint, metadata)
+        noted = self._begin_put(config, checkpoint, metadata)
         self._flush_before(None)
         with report_outages():
-            placed: RunnableConfig = self._write_now("put", config, checkpoint, self._noted(metadata), new_versions)
+            placed: RunnableConfig = self._write_now("put", config, checkpoint, noted, new_versions)
         return placed
 
     def put_writes(
@@ -296,11 +297,10 @@ class FencedCheckpointSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        self.check_write(None, ())
-        self._note_put(config, checkpoint, metadata)
+        noted = self._begin_put(config, checkpoint, metadata)
         with report_outages():
             await self.before_write(None)
-            placed: RunnableConfig = await self._write("put", config, checkpoint, self._noted(metadata), new_versions)
+            placed: RunnableConfig = await self._write("put", config, checkpoint, noted, new_versions)
         return placed
 
     async def aput_writes(
