@@ -20,7 +20,7 @@ from ringi.backends.rows import (
     record_from_body,
     request_audiences,
 )
-from ringi.backends.sqlite.database import SqliteDatabase
+from ringi.backends.sqlite.database import MARK_PENDING, SqliteDatabase
 from ringi.backends.sqlite.jobs import SUBMIT, submitted_job_rows
 from ringi.backends.sqlite.lists import (
     count_sqlite_matches,
@@ -30,7 +30,6 @@ from ringi.backends.sqlite.lists import (
     sqlite_index_terms,
     sqlite_terms_of_text,
 )
-from ringi.backends.sqlite.scrubber import MARK_PENDING
 from ringi.backends.sqlite.stream import append_stream_items, stream_item_rows
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
