@@ -34,20 +34,6 @@ OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
 """The same for a job that the store was not available to: that is no fault of the job."""
 
 
-class FailedKeys(Bounded[str, None]):
-    """The concurrency keys whose last job failed, as far as this process knows; of many, the latest."""
-
-    def __init__(self) -> None:
-        super().__init__(1_000)
-
-    def note(self, job: Job, *, has_failed: bool) -> None:
-        """Record the outcome of a job."""
-        if job.concurrency_key and has_failed:
-            self[job.concurrency_key] = None
-        elif job.concurrency_key:
-            self.pop(job.concurrency_key, None)
-
-
 @dataclass(eq=False)
 class HandlerJobs:
     """The jobs in progress for one handler."""
@@ -76,7 +62,8 @@ class ClaimedJobs(Jobs):
         self._notifier, self._me = notifier, uuid.uuid4().hex
         self._pools: list[HandlerJobs] = []
         self._claiming: asyncio.Task[None] | None = None
-        self._failed = FailedKeys()
+        # The concurrency keys whose last job failed, as far as this process knows; of many, the latest.
+        self._failed = Bounded[str, None](1_000)
         self._begun_claims = self._ended_claims = 0
 
     @abstractmethod
@@ -151,7 +138,16 @@ class ClaimedJobs(Jobs):
 
     async def _fill_pools(self, pools: Sequence[HandlerJobs], limit: int, same: int, barred: Collection[str]) -> bool:
         """Claim jobs for these pools, and return whether more may be due."""
-        jobs = await self._next({kind for pool in pools for kind in pool.kinds}, limit, same, barred)
+        kinds, jobs = {kind for pool in pools for kind in pool.kinds}, list[Job]()
+        self._begun_claims += 1
+        try:
+            # A worker that stopped here would abandon its jobs.
+            with FailureLog(log, "cannot look for jobs, trying again"):
+                jobs += await self._claim(kinds, limit, same, barred)
+        finally:
+            self._ended_claims += 1
+        if jobs:
+            failpoint("job.after_claim")
         for job in jobs:
             await self._begin(job)
         return len(jobs) == limit
@@ -174,19 +170,6 @@ class ClaimedJobs(Jobs):
         if was_full or task.cancelled() or task.result():
             self._notifier.wake(TOPIC)
 
-    async def _next(self, kinds: Collection[str], limit: int, same: int, barred: Collection[str]) -> Sequence[Job]:
-        self._begun_claims += 1
-        jobs: Sequence[Job] = ()
-        try:
-            # A worker that stopped here would abandon its jobs.
-            with FailureLog(log, "cannot look for jobs, trying again"):
-                jobs = await self._claim(kinds, limit, same, barred)
-        finally:
-            self._ended_claims += 1
-        if jobs:
-            failpoint("job.after_claim")
-        return jobs
-
     async def _do(self, job: Job, handle: JobHandler) -> bool:
         """Do a job, and return whether other jobs may have become free."""
         try:
@@ -203,12 +186,13 @@ class ClaimedJobs(Jobs):
             await self._defer(job, 0)
             raise
         else:
-            self._failed.note(job, has_failed=False)
+            self._failed.pop(job.concurrency_key or "", None)
             return await self._delete(job)
         return True
 
     async def _retry(self, job: Job, seconds: float) -> None:
-        self._failed.note(job, has_failed=True)
+        if job.concurrency_key:
+            self._failed[job.concurrency_key] = None
         await self._defer(job, seconds)
 
     async def _delete(self, job: Job) -> bool:
