@@ -426,6 +426,7 @@ class SqliteDatabase:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()
+        self.url = f"sqlite:///{self.path}"
         self.has_checkpoints = False
         self.scrubber = ErasureScrubber(self)
 
@@ -443,7 +444,7 @@ class SqliteDatabase:
             if isinstance(error, sqlite3.OperationalError):
                 raise UnavailableError(str(error)) from error
             if isinstance(error, sqlite3.Error):
-                raise SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}") from error
+                raise SettingError("url", self.url, f"choose another file: {error}") from error
             raise
         self._writer = WriterThread((writing, reading, self._near), self._fair_lock, self._guard)
         self._reader = TaskThread("reader", reading)
@@ -487,18 +488,19 @@ class SqliteDatabase:
         return await self._writer.do(self._writer.look, needs_turn=False)
 
     def _prepare_folder(self) -> None:
-        url = f"sqlite:///{self.path}"
         if self.path.is_dir():
-            raise SettingError("url", url, f"it is a folder: name a file in it, such as {url}/ringi.db")
+            raise SettingError("url", self.url, f"it is a folder: name a file in it, such as {self.url}/ringi.db")
         # The folder too: SQLite creates files beside its own.
         files = [self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")), self.path.parent]
         if locked := [file for file in files if file.exists() and not os.access(file, os.W_OK)]:
-            raise SettingError("url", url, f"{locked[0]} is not writable by this user: choose another file or user")
+            raise SettingError(
+                "url", self.url, f"{locked[0]} is not writable by this user: choose another file or user"
+            )
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=0o600, exist_ok=True)
         except OSError as error:
-            raise SettingError("url", url, f"cannot write there: {error.strerror}") from error
+            raise SettingError("url", self.url, f"cannot write there: {error.strerror}") from error
 
     def connect(self) -> sqlite3.Connection:
         """Return a new connection to the opened files; raise `UnavailableError` if they were replaced."""
@@ -523,7 +525,7 @@ class SqliteDatabase:
         with ExitStack() as opened, self._fair_lock:
             # If two processes switch a new file to WAL at once, one fails at once, regardless of its busy timeout.
             writing = opened.enter_context(closing(self._connect()))
-            migrate_sqlite(writing, f"sqlite:///{self.path}")
+            migrate_sqlite(writing, self.url)
             self._guard.begin(writing)
             reading, near = (opened.enter_context(closing(self._connect())) for _ in range(2))
             near.execute("PRAGMA busy_timeout = 0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from operator import ne
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -66,13 +66,11 @@ class ReadOnlySqlite(SqliteDatabase):
 
     async def __aenter__(self) -> Self:
         if not file_identity(self.path):
-            raise self._refused(NO_FILE)
-        connection = self.connect()
-        try:
+            raise SettingError("url", self.url, NO_FILE)
+        with ExitStack() as opened:
+            connection = opened.enter_context(closing(self.connect()))
             self._refuse_foreign(connection)
-        except BaseException:
-            connection.close()
-            raise
+            opened.pop_all()
         self._reader = TaskThread("inspector", connection)
         return self
 
@@ -107,14 +105,10 @@ class ReadOnlySqlite(SqliteDatabase):
             has_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
             oldest = has_tables and connection.execute("SELECT coalesce(max(oldest), 0) FROM migrations").fetchone()[0]
         except sqlite3.OperationalError as error:
-            raise self._refused(UNREADABLE.format(error)) from error
+            raise SettingError("url", self.url, UNREADABLE.format(error)) from error
         except sqlite3.DatabaseError as error:
-            raise self._refused(NO_DATABASE.format(error)) from error
-        applied = number if has_tables else None
-        refuse_other_schema(f"sqlite:///{self.path}", applied, oldest, backend_migrations("sqlite"))
-
-    def _refused(self, why: str) -> SettingError:
-        return SettingError("url", f"sqlite:///{self.path}", why)
+            raise SettingError("url", self.url, NO_DATABASE.format(error)) from error
+        refuse_other_schema(self.url, number if has_tables else None, oldest, backend_migrations("sqlite"))
 
 
 class DamagedSqliteStore(SqliteStore):
@@ -206,8 +200,7 @@ def compare_rows_with_records(
     sql = f"SELECT rowid AS row, * FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?"
     for limit in (CHUNK, 1):
         try:
-            with closing(connection.cursor()) as cursor:
-                cursor.execute(sql, (after, limit))
+            with closing(connection.execute(sql, (after, limit))) as cursor:
                 names = [column[0] for column in cursor.description]
                 rows = [dict(zip(names, row, strict=True)) for row in cursor]
         except sqlite3.DatabaseError as error:
