@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from itertools import product
@@ -124,8 +125,10 @@ def record_from_body(kind: type[R], body: Body) -> R:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        bare = _bare_or_none(body)
-        raise UnreadableError(kind.record, bare.id if bare else "?", why) from error
+        id = "?"
+        with suppress(ValidationError):  # Raised if even the parts of all records are damaged.
+            id = Record.model_validate_json(body).id
+        raise UnreadableError(kind.record, id, why) from error
 
 
 async def page_of_readable_records(
@@ -186,13 +189,6 @@ def _record_or_none(kind: type[R], body: Body) -> R | None:
 def _warn(what: str) -> None:
     # Once: the lists that contain it are read several times a second.
     log.warning("left out of a list: %s", what)
-
-
-def _bare_or_none(body: Body) -> Record | None:
-    try:
-        return Record.model_validate_json(body)
-    except ValidationError:  # The record is damaged.
-        return None
 
 
 EVERYTHING, TO_ALL = "*", "all"

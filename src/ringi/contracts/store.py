@@ -184,8 +184,7 @@ class Store(ABC):
 
     async def inspect(self) -> AsyncGenerator[Finding, None]:
         """Yield damage that the store detects, and index columns and lists that differ from their records."""
-        none: tuple[Finding, ...] = ()
-        for finding in none:
+        for finding in tuple[Finding, ...]():
             yield finding
 
     uninspected: str = "this store has no check of its own: only its records and events were read"

@@ -202,12 +202,12 @@ def count_sqlite_matches(connection: sqlite3.Connection, kind: type[Record], que
     if not more and asked <= LISTED:
         where.add(f"shelf IN {AMONG}", json.dumps(query_partitions(query)))
         sql = f"SELECT DISTINCT place FROM shown WHERE {where}"
-        return count_statement_rows(connection, sql, where.values, query.limit)
-    if not more and asked <= ENDED and query.ended_since:
+    elif not more and asked <= ENDED and query.ended_since:
         where.add("at >= ?", unix_microseconds(query.ended_since))
         sql = f"SELECT DISTINCT place FROM ended WHERE {where}"
-        return count_statement_rows(connection, sql, where.values, query.limit)
-    return len(find_sqlite_rows(connection, kind, query))
+    else:
+        return len(find_sqlite_rows(connection, kind, query))
+    return count_statement_rows(connection, sql, where.values, query.limit)
 
 
 def count_statement_rows(connection: sqlite3.Connection, sql: str, values: Sequence[object], limit: int) -> int:
