@@ -147,21 +147,12 @@ def file_identity(path: Path) -> Identity | None:
 
 
 if sys.platform == "win32":  # SQLite's own busy handler decides, less fairly.
+    LOCK_EX = LOCK_UN = 0
 
-    def lock(fd: int) -> None:
+    def flock(fd: int, operation: int) -> None:
         """Do nothing."""
-
-    unlock = lock
 else:
     from fcntl import LOCK_EX, LOCK_UN, flock
-
-    def lock(fd: int) -> None:
-        """Lock the file, waiting until no other process has it locked."""
-        flock(fd, LOCK_EX)
-
-    def unlock(fd: int) -> None:
-        """Unlock the file for the next process."""
-        flock(fd, LOCK_UN)
 
 
 T = TypeVar("T")
@@ -202,12 +193,12 @@ class FairLock:
         self._turn = os.open(f"{path}-turn", flags, 0o600)
 
     def __enter__(self) -> None:
-        lock(self._next)
-        lock(self._turn)
-        unlock(self._next)
+        flock(self._next, LOCK_EX)
+        flock(self._turn, LOCK_EX)
+        flock(self._next, LOCK_UN)
 
     def __exit__(self, *_: object) -> None:
-        unlock(self._turn)
+        flock(self._turn, LOCK_UN)
 
     def close(self) -> None:
         """Close the files."""
@@ -493,9 +484,8 @@ class SqliteDatabase:
         # The folder too: SQLite creates files beside its own.
         files = [self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")), self.path.parent]
         if locked := [file for file in files if file.exists() and not os.access(file, os.W_OK)]:
-            raise SettingError(
-                "url", self.url, f"{locked[0]} is not writable by this user: choose another file or user"
-            )
+            why = f"{locked[0]} is not writable by this user: choose another file or user"
+            raise SettingError("url", self.url, why)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=0o600, exist_ok=True)
