@@ -20,7 +20,7 @@ from ringi.base.failpoints import failpoint
 from ringi.base.loops import cancel_all
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.backend import JOBS, MAX_CONCURRENT, Job, JobCounts, JobHandler, JobNotDueError, Jobs, Notifier
-from ringi.errors import RingiError, UnavailableError
+from ringi.errors import UnavailableError
 
 log = rate_limited_logger(__name__)
 TOPIC = JOBS
@@ -196,29 +196,22 @@ class ClaimedJobs(Jobs):
         await self._defer(job, seconds)
 
     async def _delete(self, job: Job) -> bool:
-        ended_claims = self._ended_claims
-        try:
+        ended_claims, has_more = self._ended_claims, True
+        with FailureLog(log, "job %s will run again when its claim expires", job.key):
             has_more = await self._finish(job)
-        except RingiError as error:
-            log.warning("job %s will run again when its claim expires: %s", job.key, error)
-            return True
         # A claim at the same time may have found a newer job whose partition or concurrency key was still taken.
         return has_more or self._begun_claims > ended_claims
 
     async def _keep_renewing(self, pool: HandlerJobs) -> None:
         while True:
             await asyncio.sleep(CLAIM_SECONDS / 3)
-            try:
-                if pool.running:
+            if pool.running:
+                with FailureLog(log, "the claims of %d jobs are not renewed", len(pool.running)):
                     await self._renew(list(pool.running.values()))
-            except RingiError as error:
-                log.warning("the claims of %d jobs are not renewed: %s", len(pool.running), error)
 
     async def _defer(self, job: Job, seconds: float) -> None:
-        try:
+        with FailureLog(log, "job %s stays claimed until its claim expires", job.key):
             await self._free(job, seconds)
-        except RingiError as error:
-            log.warning("job %s stays claimed until its claim expires: %s", job.key, error)
 
 
 def count_jobs(jobs: Iterable[tuple[Job, bool, bool]]) -> list[JobCounts]:

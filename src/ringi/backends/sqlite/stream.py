@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import sqlite3
 from collections.abc import Sequence
 from typing import Self
@@ -12,10 +11,11 @@ from typing import Self
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.base.canonical_json import COMPACT
 from ringi.base.loops import cancel_all
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.backend import EXPIRY, STRANDED, Notifier, Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.thread import FenceError
-from ringi.errors import ConflictError, UnavailableError
+from ringi.errors import ConflictError
 
 TAKE_FENCE = """
 INSERT INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, ?, ?)
@@ -25,7 +25,7 @@ RETURNING last
 DELETE_ITEMS = "DELETE FROM stream_items WHERE tenant = ? AND id = ?"
 READ_HEAD = "SELECT last, fence FROM stream_heads WHERE tenant = ? AND id = ?"
 INSERT_ITEM = "INSERT INTO stream_items (tenant, id, number, event, origin) VALUES (?, ?, ?, ?, ?)"
-log = logging.getLogger(__name__)
+log = rate_limited_logger(__name__)
 LOOKS_PER_INTERVAL = 10
 """A check costs microseconds, so another process's change is seen well within the poll interval."""
 NOT_OF_FILES = ("request/", "thread/", EXPIRY, STRANDED)
@@ -117,15 +117,11 @@ class SqliteNotifier(Notifier):
         await cancel_all(self._watch)
 
     async def _watch_file(self, seen: int) -> None:
-        logged = ""
         while True:
             await asyncio.sleep(self.recheck_after / LOOKS_PER_INTERVAL)
-            try:
-                now, logged = await self._database.data_version(), ""
-            except UnavailableError as error:
-                if str(error) != logged:
-                    log.warning("cannot check the file for changes: %s", error)
-                now, logged = seen, str(error)
+            now = seen
+            with FailureLog(log, "cannot check the file for changes"):
+                now = await self._database.data_version()
             if now != seen:
                 seen = now
                 self.wake_all(except_prefixes=NOT_OF_FILES)
