@@ -70,7 +70,7 @@ class FencedSqliteSaver(FencedCheckpointSaver):
     async def _read(self, method: str, *args: object, **options: object) -> Any:
         await create_checkpoint_tables(self._database)
         return await self._database.read(
-            lambda connection: call_saver_method(self._saver(connection), method, *args, **options)
+            lambda connection: call_saver_method(BatchedSaver(connection, self.serde), method, *args, **options)
         )
 
     async def _write(self, method: str, *args: object) -> Any:
@@ -81,16 +81,13 @@ class FencedSqliteSaver(FencedCheckpointSaver):
         sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
         row = connection.execute(sql, self._held.key).fetchone()
         self._refuse_other(record_from_body(Thread, row[0]) if row else None)
-        result = call_saver_method(self._saver(connection), method, *args)
+        result = call_saver_method(BatchedSaver(connection, self.serde), method, *args)
         failpoint("saver.between_fence_and_commit")
         return result
 
-    def _saver(self, connection: sqlite3.Connection) -> BatchedSaver:
-        return BatchedSaver(connection, self.serde)
-
     def _read_now(self, method: str, *args: object, **options: object) -> Any:
         with sqlite_read_connection(self._database) as connection:
-            return call_saver_method(self._saver(connection), method, *args, **options)
+            return call_saver_method(BatchedSaver(connection, self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
         with sqlite_transaction(self._database) as connection:
@@ -124,7 +121,12 @@ class SqliteAgentStores:
         """Execute all operations, or raise `UnavailableError`."""
         self._database.check_files()
         try:
-            results = self._opened().batch(ops)
+            with self._opening:
+                if self._inner is None:
+                    inner = SqliteStore(self._database.connect())
+                    inner.setup()
+                    self._inner = inner
+            results = self._inner.batch(ops)
         except sqlite3.OperationalError as error:
             raise UnavailableError(str(error)) from error
         self._database.check_files()
@@ -134,11 +136,3 @@ class SqliteAgentStores:
         """Close the connection."""
         if self._inner:
             self._inner.conn.close()
-
-    def _opened(self) -> SqliteStore:
-        with self._opening:
-            if self._inner is None:
-                inner = SqliteStore(self._database.connect())
-                inner.setup()
-                self._inner = inner
-            return self._inner
