@@ -13,19 +13,8 @@ from ringi.backends.orders import ordered_listing
 from ringi.backends.rows import request_audiences
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.journal import Journal
 from ringi.domain.memories import person_of_memory
-from ringi.domain.record import (
-    START,
-    CutPage,
-    Event,
-    Key,
-    Position,
-    Query,
-    Record,
-    parse_position_number,
-    query_terms,
-)
+from ringi.domain.record import START, CutPage, Event, Key, Position, Query, Record, parse_position_number, query_terms
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import query_for_count
@@ -140,7 +129,7 @@ def record_matches_query(record: Record, query: Query, sought: Sequence[str]) ->
         lease, at = record.lease_until, query.unleased_at
         is_free = at is None or (record.status == "running" and (lease is None or lease <= at))
         return is_free and (not query.statuses or record.status in query.statuses)
-    return isinstance(record, Journal)
+    return True
 
 
 def request_meets_conditions(request: Request, query: Query) -> bool:
