@@ -56,8 +56,7 @@ class DigestChain:
         before, end = self.count, await store.tail()
         while self.position != end and (hashes := await store.hashes(self.position, BATCH)):
             for position, hash in hashes:
-                # The position is not hashed: a copy in another cluster may number events differently, but not reorder
-                # them.
+                # Without the position: a copy in another cluster may number events differently, but not reorder them.
                 linked = hashlib.sha256(f"{self.head}\n{hash}".encode()).hexdigest()
                 self.count, self.head, self.position = self.count + 1, linked, position
                 each()

@@ -201,7 +201,7 @@ BY_NAME = {
     *("tenant", "tool", "group", "assignee", "assigned_or_claimed_by"),
     *("asked_by", "remembered_by", "viewer", "unanswerable"),
 }
-"""Query conditions that the name of a list answers by itself."""
+"""Query conditions that the tenant and the name of a list answer by themselves."""
 LISTED = BY_NAME | {"statuses", "kind", "priority"}
 """Query conditions that the partitions of an audience's requests answer by themselves."""
 ENDED = BY_NAME | {"ended_since"}

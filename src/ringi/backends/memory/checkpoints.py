@@ -59,6 +59,7 @@ class FencedMemorySaver(FencedCheckpointSaver):
         return call_saver_method(self._inner, method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
+        # The memory store never waits, so its coroutine ends at its first step.
         self._refuse_other(run_without_waiting(self._store.get(Thread, *self._held.key)))
         return call_saver_method(self._inner, method, *args)
 

@@ -103,7 +103,8 @@ class FileGuard:
             # A closing connection would write to the file and delete its log.
             for connection in connections:
                 connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
-        if file_identity(self._path) != self._opened or file_identity(self._wal_path):
+        is_log_deleted = file_identity(self._path) == self._opened and file_identity(self._wal_path) is None
+        if not is_log_deleted:
             return
         try:
             connections[0].execute("PRAGMA wal_checkpoint(FULL)")
