@@ -17,7 +17,6 @@ from pydantic_core import to_json
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import Finding, R
 from ringi.domain.ask import Kind, Priority
-from ringi.domain.journal import Journal
 from ringi.domain.memories import person_of_memory
 from ringi.domain.record import CutPage, Event, Key, Query, Record, UnreadableError, Viewer, unix_microseconds
 from ringi.domain.request import Request
@@ -67,13 +66,10 @@ def record_columns(record: Record) -> Columns:
                 "rank": urgency_rank(record),
                 "deadline": unix_microseconds(record.deadline) if record.deadline else None,
             }
-        return columns
-    if isinstance(record, Thread):
+    elif isinstance(record, Thread):
         lease = unix_microseconds(record.lease_until) if record.lease_until else None
-        return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
-    if isinstance(record, Journal):
-        return columns
-    raise TypeError(type(record))
+        columns |= {"status": record.status, "fence": record.fence, "lease_until": lease}
+    return columns
 
 
 def event_to_row(event: Event) -> tuple[Any, ...]:

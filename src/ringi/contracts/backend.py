@@ -257,15 +257,13 @@ class Notifier(ABC):
     """Seconds after which a listener without a signal must read the store."""
     pulse_after: float
     """The same for listeners of the topics above: longer if the store itself looks for them."""
-    is_leader: bool
+    is_leader: bool = False
     """True while this process looks for runs that should continue; one process per store does."""
-    lost: int
+    lost: int = 0
     """The number of failed publications. Their listeners wake by polling. Exposed as a metric."""
 
     def __init__(self, recheck_after: float) -> None:
         self.recheck_after = self.pulse_after = recheck_after
-        self.is_leader = False
-        self.lost = 0
         self._listeners: dict[str, set[Wakeup]] = defaultdict(set)
 
     @abstractmethod

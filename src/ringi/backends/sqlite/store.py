@@ -179,9 +179,8 @@ def reindex_search(connection: sqlite3.Connection, request: Request) -> None:
 def sqlite_record_change(record: Record, event: Event | None) -> SqliteRecordChange:
     """Return the data to write, ready for any connection."""
     terms = sqlite_index_terms(record) if isinstance(record, Request) and record.version == 1 else None
-    return SqliteRecordChange(
-        TABLES[record.record], sqlite_record_columns(record), event_to_row(event) if event else None, terms
-    )
+    noted = event_to_row(event) if event else None
+    return SqliteRecordChange(TABLES[record.record], sqlite_record_columns(record), noted, terms)
 
 
 def save_sqlite_record(connection: sqlite3.Connection, change: SqliteRecordChange) -> None:
