@@ -654,11 +654,7 @@ def sqlite_transaction(database: SqliteDatabase) -> Iterator[sqlite3.Connection]
     """Yield a connection in a transaction: committed at the end of the block, rolled back by an error."""
     # The writer's own lock does not lock between threads: `flock` admits all users of one open file.
     with closing(FairLock(database.path)) as fair_lock, fair_lock, sqlite_read_connection(database) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
             yield connection
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
         database.check_files()

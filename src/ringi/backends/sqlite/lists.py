@@ -152,13 +152,11 @@ def find_sqlite_rows(connection: sqlite3.Connection, kind: type[Record], query: 
     scan = SqliteIndexScan(connection, kind, ordered_listing(kind, query))
     if kind is not Request or query_has_own_index(query):
         return scan.in_order()
-    # As of one moment: otherwise a request could move between lists and be missed between two statements.
-    connection.execute("BEGIN")
-    try:
+    with connection:
+        # As of one moment: otherwise a request could move between lists and be missed between two statements.
+        connection.execute("BEGIN")
         few = scan.few()
         return scan.in_order(*few) if few else first_search_to_finish(scan.ways())
-    finally:
-        connection.execute("COMMIT")
 
 
 def find_overdue_bodies(connection: sqlite3.Connection, query: Query) -> list[str]:
