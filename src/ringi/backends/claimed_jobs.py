@@ -221,10 +221,8 @@ def count_jobs(jobs: Iterable[tuple[Job, bool, bool]]) -> list[JobCounts]:
         for job, is_running, was_attempted in jobs
         if job.concurrency_key
     )
-    return [
-        JobCounts(kind, key, *(numbers[kind, key, state] for state in range(3)))
-        for kind, key in dict.fromkeys((kind, key) for kind, key, _ in numbers)
-    ]
+    names = dict.fromkeys((kind, key) for kind, key, _ in numbers)
+    return [JobCounts(kind, key, *(numbers[kind, key, state] for state in range(3))) for kind, key in names]
 
 
 def job_to_row(job: Job) -> tuple[str, str, str, str, int, str | None]:

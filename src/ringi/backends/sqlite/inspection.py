@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from operator import ne
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -137,9 +138,7 @@ class DamagedSqliteStore(SqliteStore):
         for kind in (Request, Thread, Journal):
             place = -LAST
             while place < LAST:
-                findings, place = await self._database.read(
-                    lambda c, k=kind, p=place: compare_rows_with_records(c, k, p, filed)  # type: ignore[misc]
-                )
+                findings, place = await self._database.read(partial(compare_rows_with_records, kind, place, filed))
                 for finding in findings:
                     yield finding
         for look in (find_wrong_sqlite_lists, lambda c: [] if filed.sum == read_index_term_sum(c) else [SEARCH]):
@@ -193,7 +192,7 @@ def next_readable_position(connection: sqlite3.Connection, table: str, column: s
 
 
 def compare_rows_with_records(
-    connection: sqlite3.Connection, kind: type[Record], after: int, filed: IndexTermSum
+    kind: type[Record], after: int, filed: IndexTermSum, connection: sqlite3.Connection
 ) -> tuple[list[Finding], int]:
     """Compare the columns of some rows with their records; return the differences, and the next position."""
     table = TABLES[kind.record]
