@@ -125,9 +125,9 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
     @asynccontextmanager
     async def another_store() -> AsyncIterator[Store]:
         # Never create a new file in place of a deleted one, nor write leases to a replaced one.
-        database.check_files()
+        database.guard.check()
         async with SqliteDatabase(database.path) as another:
-            database.check_files()
+            database.guard.check()
             yield SqliteStore(another)
 
     store = SqliteStore(database)

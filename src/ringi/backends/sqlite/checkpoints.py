@@ -119,7 +119,7 @@ class SqliteAgentStores:
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
         """Execute all operations, or raise `UnavailableError`."""
-        self._database.check_files()
+        self._database.guard.check()
         try:
             with self._opening:
                 if self._inner is None:
@@ -129,7 +129,7 @@ class SqliteAgentStores:
             results = self._inner.batch(ops)
         except sqlite3.OperationalError as error:
             raise UnavailableError(str(error)) from error
-        self._database.check_files()
+        self._database.guard.check()
         return results
 
     def close(self) -> None:

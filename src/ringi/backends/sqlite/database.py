@@ -58,7 +58,7 @@ class FileGuard:
             raise UnavailableError(f"{self._why}: restore the database and restart the process")
 
     def check(self) -> None:
-        """Check the files with two system calls; raise `UnavailableError` if they are not those opened."""
+        """Check the files with two system calls, on any thread; raise `UnavailableError` if others were opened."""
         self.refuse_if_lost()
         try:
             found = self._path.stat()
@@ -71,16 +71,6 @@ class FileGuard:
         self._size = found.st_size
         if file_identity(self._wal_path) != self._wal:
             self._lose(f"{self._wal_path.name} was deleted or replaced")
-
-    def connect(self) -> sqlite3.Connection:
-        """Return a new connection to the opened files; raise `UnavailableError` if they were replaced."""
-        # Before it connects: SQLite would create a new log in place of a deleted one, and prevent a rescue.
-        self.check()
-        with ExitStack() as opened:
-            connection = opened.enter_context(closing(self._connect()))
-            self.check()
-            opened.pop_all()
-        return connection
 
     def explained(self, error: Exception) -> Exception:
         """Return the lost-file error behind an error of SQLite, else the error itself."""
@@ -438,7 +428,7 @@ class SqliteDatabase:
             if isinstance(error, sqlite3.Error):
                 raise SettingError("url", self.url, f"choose another file: {error}") from error
             raise
-        self._writer = WriterThread((writing, reading, self._near), self._fair_lock, self._guard)
+        self._writer = WriterThread((writing, reading, self._near), self._fair_lock, self.guard)
         self._reader = TaskThread("reader", reading)
         await self.scrubber.begin()
         return self
@@ -456,24 +446,20 @@ class SqliteDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Run the work on the reading connection."""
-        self._guard.refuse_if_lost()
+        self.guard.refuse_if_lost()
         return await self._reader.do(work)
 
     async def check(self) -> None:
         """Raise `UnavailableError` if the files are not those that were opened."""
-        await asyncio.to_thread(self._guard.check)
+        await asyncio.to_thread(self.guard.check)
 
     async def look(self, work: Work[T]) -> T:
         """Run a read by key on the caller's thread: it takes microseconds, another thread tens of them."""
-        self._guard.refuse_if_lost()
+        self.guard.refuse_if_lost()
         try:
             return work(self._near)
         except sqlite3.Error:
             return await self._reader.do(work)
-
-    def check_files(self) -> None:
-        """Raise `UnavailableError` if the opened files were replaced; callable from any thread."""
-        self._guard.check()
 
     async def data_version(self) -> int:
         """Return a number that changes whenever another process has written to the file."""
@@ -495,7 +481,13 @@ class SqliteDatabase:
 
     def connect(self) -> sqlite3.Connection:
         """Return a new connection to the opened files; raise `UnavailableError` if they were replaced."""
-        return self._guard.connect()
+        # Before it connects: SQLite would create a new log in place of a deleted one, and prevent a rescue.
+        self.guard.check()
+        with ExitStack() as opened:
+            connection = opened.enter_context(closing(self._connect()))
+            self.guard.check()
+            opened.pop_all()
+        return connection
 
     def _connect(self) -> sqlite3.Connection:
         # Never a new file in place of one that was deleted meanwhile.
@@ -512,15 +504,15 @@ class SqliteDatabase:
         return connection
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
-        self._guard = FileGuard(self.path, self._connect)
+        self.guard = FileGuard(self.path, self._connect)
         with ExitStack() as opened, self._fair_lock:
             # If two processes switch a new file to WAL at once, one fails at once, regardless of its busy timeout.
             writing = opened.enter_context(closing(self._connect()))
             migrate_sqlite(writing, self.url)
-            self._guard.begin(writing)
+            self.guard.begin(writing)
             reading, near = (opened.enter_context(closing(self._connect())) for _ in range(2))
             near.execute("PRAGMA busy_timeout = 0")
-            self._guard.check()
+            self.guard.check()
             opened.pop_all()
             return writing, reading, near
 
@@ -657,4 +649,4 @@ def sqlite_transaction(database: SqliteDatabase) -> Iterator[sqlite3.Connection]
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
-        database.check_files()
+        database.guard.check()
