@@ -31,7 +31,6 @@ ROOT = "ringi"
 VALUE_KEY = "ringi_value"
 """The key of a value that is not an object: some agents store text, which LangGraph's SQLite store refuses."""
 PAGE = 100
-Batch = Callable[[Sequence[Op]], list[Result]]
 Namespace = tuple[str, ...]
 ItemT = TypeVar("ItemT", bound=Item)
 
@@ -43,8 +42,10 @@ class AgentStore(BaseStore):
     effect at once: a repeated step does not undo them, and a worker that lost its thread can still write.
     """
 
-    def __init__(self, batch: Batch, *scope: str) -> None:
-        self._batch, self._scope = batch, (ROOT, *map(store_namespace_part, scope))
+    def __init__(self, batch: Callable[[Sequence[Op]], list[Result]], *scope: str) -> None:
+        # A part of a namespace must not contain dots.
+        parts = (quote(name, safe="").replace(".", "%2E") for name in scope)
+        self._batch, self._scope = batch, (ROOT, *parts)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute all operations, and wait for them."""
@@ -103,11 +104,6 @@ class AgentStore(BaseStore):
         if set(item.value) == {VALUE_KEY}:
             item.value = item.value[VALUE_KEY]
         return item
-
-
-def store_namespace_part(name: str) -> str:
-    """Return a name as one part of a namespace, which must not contain dots."""
-    return quote(name, safe="").replace(".", "%2E")
 
 
 class MemoryAgentStores:

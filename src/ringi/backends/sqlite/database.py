@@ -25,8 +25,6 @@ from ringi.contracts.store import ClosedError
 from ringi.errors import UnavailableError
 
 log = logging.getLogger(__name__)
-Identity = tuple[int, int]
-"""Device and inode of a file."""
 
 
 class FileGuard:
@@ -58,7 +56,7 @@ class FileGuard:
             raise UnavailableError(f"{self._why}: restore the database and restart the process")
 
     def check(self) -> None:
-        """Check the files with two system calls, on any thread; raise `UnavailableError` if others were opened."""
+        """Check the files with two system calls, on any thread; raise `UnavailableError` if they were replaced."""
         self.refuse_if_lost()
         try:
             found = self._path.stat()
@@ -128,7 +126,7 @@ class FileGuard:
             return True
 
 
-def file_identity(path: Path) -> Identity | None:
+def file_identity(path: Path) -> tuple[int, int] | None:
     """Return the device and inode of a file; None if there is none."""
     try:
         found = path.stat()

@@ -29,7 +29,6 @@ LAST = 2**63 - 1
 NO_FILE = "there is no file: give the store with --url or RINGI_URL"
 UNREADABLE = "{}: copy it, with its -wal, to where you may write"
 NO_DATABASE = "{}: this is no SQLite file, or its first page is damaged"
-READ_ONLY = "it is open to be read only"
 NOWHERE = Key("", "")
 LISTS = "(SELECT value FROM json_each(r.audiences) UNION ALL SELECT 'tool:' || r.tool WHERE r.tool IS NOT NULL)"
 UNLISTED = """
@@ -79,7 +78,7 @@ class ReadOnlySqlite(SqliteDatabase):
         await self._reader.close()
 
     async def write(self, work: Work[T]) -> T:
-        raise UnavailableError(READ_ONLY)
+        raise UnavailableError("it is open to be read only")
 
     async def read(self, work: Work[T]) -> T:
         return await self._reader.do(work)
