@@ -147,9 +147,13 @@ async def page_of_readable_records(
         found, total = list[R](), 0
         for body in bodies:
             whole = await body_at(body[1:]) if body[:1] in ("@", b"@") else body
-            if whole is None or not (record := _record_or_none(kind, whole)):
+            if whole is None:
                 continue
-            found.append(record)
+            try:
+                found.append(record_from_body(kind, whole))
+            except UnreadableError as error:
+                _warn(str(error))
+                continue
             if query.max_bytes is not None and (total := total + size_of_text(whole)) >= query.max_bytes:
                 return CutPage(found[: query.limit])
         if len(found) >= query.limit or len(bodies) < size:
@@ -171,14 +175,6 @@ def events_of_rows(rows: Iterable[Sequence[Any]], max_bytes: int | None) -> list
 def size_of_text(text: str | bytes) -> int:
     """Return the bytes of a stored text."""
     return len(text.encode() if isinstance(text, str) else text)
-
-
-def _record_or_none(kind: type[R], body: Body) -> R | None:
-    try:
-        return record_from_body(kind, body)
-    except UnreadableError as error:
-        _warn(str(error))
-        return None
 
 
 @lru_cache(1000)

@@ -19,7 +19,6 @@ from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import RingiError, UnavailableError
 
-RunStatus = Literal["new", "ready", "paused", "done"]
 UnreadCause = Literal["unread", "ungated", "changed", "skipped"]
 
 
@@ -111,7 +110,7 @@ class Question:
 class Standing:
     """The position of a run."""
 
-    status: RunStatus
+    status: Literal["new", "ready", "paused", "done"]
     """`new`: the run has not begun. `ready`: it continues without an answer. `paused`: it waits. `done`: it ended."""
     questions: tuple[Question, ...] = ()
     """The questions of a paused run."""
