@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
@@ -30,6 +31,8 @@ NO_FILE = "there is no file: give the store with --url or RINGI_URL"
 UNREADABLE = "{}: copy it, with its -wal, to where you may write"
 NO_DATABASE = "{}: this is no SQLite file, or its first page is damaged"
 NOWHERE = Key("", "")
+TermSums = Counter[type[Record]]
+"""For each kind of records, one order-independent number for all their index terms."""
 LISTS = "(SELECT value FROM json_each(r.audiences) UNION ALL SELECT 'tool:' || r.tool WHERE r.tool IS NOT NULL)"
 UNLISTED = """
 WITH listed AS (
@@ -133,26 +136,19 @@ class DamagedSqliteStore(SqliteStore):
     async def inspect(self) -> AsyncGenerator[Finding, None]:
         for what in await self._database.read(check_sqlite_integrity):
             yield Finding("store", NOWHERE, "", what)
-        filed = IndexTermSum()
+        filed = TermSums()
         for kind in (Request, Thread, Journal):
             place = -LAST
             while place < LAST:
                 findings, place = await self._database.read(partial(compare_rows_with_records, kind, place, filed))
                 for finding in findings:
                     yield finding
-        for look in (find_wrong_sqlite_lists, lambda c: [] if filed.sum == read_index_term_sum(c) else [SEARCH]):
+        for look in (find_wrong_sqlite_lists, lambda c: [] if filed[Request] == read_index_term_sum(c) else [SEARCH]):
             try:
                 for finding in await self._database.read(look):
                     yield finding
             except UnavailableError as error:
                 yield Finding("store", NOWHERE, "", f"its lists cannot be read ({error})")
-
-
-class IndexTermSum:
-    """One order-independent number for all index terms of the requests."""
-
-    def __init__(self) -> None:
-        self.sum = 0
 
 
 SEARCH = Finding("store", NOWHERE, "", "the index of the search is not what the requests say")
@@ -191,7 +187,7 @@ def next_readable_position(connection: sqlite3.Connection, table: str, column: s
 
 
 def compare_rows_with_records(
-    kind: type[Record], after: int, filed: IndexTermSum, connection: sqlite3.Connection
+    kind: type[Record], after: int, filed: TermSums, connection: sqlite3.Connection
 ) -> tuple[list[Finding], int]:
     """Compare the columns of some rows with their records; return the differences, and the next position."""
     table = TABLES[kind.record]
@@ -210,19 +206,19 @@ def compare_rows_with_records(
     return [Finding(kind.record, NOWHERE, "", f"rows cannot be read up to row {next} ({why})")], next - 1
 
 
-def columns_unlike_record(kind: type[Record], row: dict[str, Any], filed: IndexTermSum) -> list[Finding]:
+def columns_unlike_record(kind: type[Record], row: dict[str, Any], filed: TermSums) -> list[Finding]:
     """Return the columns of a row that differ from its record, whose terms are added to those of the search."""
 
     def expected(record: Record) -> Columns:
         if isinstance(record, Request):
-            filed.sum += sum(hash((term, row["row"])) for term in set(sqlite_index_terms(record).split()))
+            filed[kind] += sum(hash((term, row["row"])) for term in set(sqlite_index_terms(record).split()))
         return sqlite_record_columns(record)
 
     return find_wrong_columns(kind, row, expected, ne)
 
 
 def read_index_term_sum(connection: sqlite3.Connection) -> int:
-    """Return one number for all terms in the search index, in the form of `Filed`."""
+    """Return one number for all terms in the search index, in the form of `TermSums`."""
     connection.execute("CREATE VIRTUAL TABLE temp.filed USING fts5vocab(main, search, instance)")
     try:
         return sum(map(hash, connection.execute("SELECT term, doc FROM temp.filed")))
