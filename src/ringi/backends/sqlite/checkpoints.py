@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite import SqliteStore
@@ -41,9 +40,8 @@ ORPHAN = "UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE thread_id = ?
 class BatchedSaver(SqliteSaver):
     """LangGraph's own saver inside a transaction that the group commits."""
 
-    def __init__(self, connection: sqlite3.Connection, serde: SerializerProtocol) -> None:
-        super().__init__(connection, serde=serde)
-        self.is_setup = True
+    def setup(self) -> None:
+        """Do nothing: the tables exist, and LangGraph's script would commit the group."""
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
@@ -70,7 +68,7 @@ class FencedSqliteSaver(FencedCheckpointSaver):
     async def _read(self, method: str, *args: object, **options: object) -> Any:
         await create_checkpoint_tables(self._database)
         return await self._database.read(
-            lambda connection: call_saver_method(BatchedSaver(connection, self.serde), method, *args, **options)
+            lambda connection: call_saver_method(BatchedSaver(connection, serde=self.serde), method, *args, **options)
         )
 
     async def _write(self, method: str, *args: object) -> Any:
@@ -81,13 +79,13 @@ class FencedSqliteSaver(FencedCheckpointSaver):
         sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
         row = connection.execute(sql, self._held.key).fetchone()
         self._refuse_other(record_from_body(Thread, row[0]) if row else None)
-        result = call_saver_method(BatchedSaver(connection, self.serde), method, *args)
+        result = call_saver_method(BatchedSaver(connection, serde=self.serde), method, *args)
         failpoint("saver.between_fence_and_commit")
         return result
 
     def _read_now(self, method: str, *args: object, **options: object) -> Any:
         with sqlite_read_connection(self._database) as connection:
-            return call_saver_method(BatchedSaver(connection, self.serde), method, *args, **options)
+            return call_saver_method(BatchedSaver(connection, serde=self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
         with sqlite_transaction(self._database) as connection:
