@@ -50,13 +50,13 @@ def erase(
     is_dry = not ids and not yes
     with show_progress(cli_text("erasing" if yes else "counting")) as report:
 
+        def show(done: Erasure) -> None:
+            report(erasure_summary(done, is_dry))
+
         async def work(inbox: Inbox) -> Erasure:
             if ids:
                 return await _each(inbox, ids, by)
             return await inbox.trail.erase(person=person, before=day, dry_run=is_dry, progress=show, by=by)
-
-        def show(done: Erasure) -> None:
-            report(erasure_summary(done, is_dry))
 
         done = session.work(work)
     lines = [erasure_summary(done, is_dry)]
