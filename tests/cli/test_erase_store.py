@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from ringi.cli.commands.erase import erase
+from ringi.cli.commands.audit import erase
 from ringi.cli.session import NamedSession
 from ringi.connect import open_backend, store_inbox
 from ringi.domain.ask import Answer

@@ -228,7 +228,7 @@ ANSWERING = {
     *("ringi/protocols/hitl.py", "ringi/protocols/langgraph_api/access.py", "ringi/gateways/mcp/routes.py"),
     *("ringi_apps/engrammer/routes.py", "ringi_apps/assistant/routes.py", "ringi_apps/assistant/text_approval.py"),
     # The caller of these has the store itself, and names the person: see tests/inbox/test_inbox.py.
-    *("ringi/inbox/inbox.py", "ringi/cli/commands/answer.py", "ringi/cli/terminal/request_screen.py"),
+    *("ringi/inbox/inbox.py", "ringi/cli/commands/requests.py", "ringi/cli/terminal/request_screen.py"),
     "ringi/testing/harness.py",
 }
 """The files that call `Inbox.answer`."""

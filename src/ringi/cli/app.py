@@ -14,26 +14,7 @@ from typer.core import TyperGroup
 
 from ringi.base.extras import raise_missing_extra
 from ringi.base.settings import SettingError, Settings, unknown_settings
-from ringi.cli.commands import (
-    absence,
-    acp,
-    answer,
-    ask,
-    audit,
-    backup,
-    deliveries,
-    erase,
-    gate,
-    grants,
-    hook,
-    mcp,
-    policy,
-    requests,
-    runs,
-    serve,
-    upkeep,
-    watch,
-)
+from ringi.cli.commands import audit, delegation, gateways, hook, operations, policy, requests, serve, upkeep, watch
 from ringi.cli.error_texts import cli_error_text, cli_usage_error_text
 from ringi.cli.format.output import escape_hidden_characters
 from ringi.cli.help import GroupWithHeadings, global_options, translate_help
@@ -64,11 +45,11 @@ def command_group(
 
 
 COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Ask": (ask.ask, requests.list_, requests.show, answer.cancel, answer.outcome),
+    "Ask": (requests.ask, requests.list_, requests.show, requests.cancel, requests.outcome),
     "Answer": (
-        *(watch.watch, answer.respond, answer.undo, answer.claim, answer.release, answer.reassign),
-        *(absence.away, absence.back, absence.absences, grants.grants, grants.revoke),
-        command_group("suggestions", {"accept": grants.accept_suggestion}, default=grants.list_suggestions),
+        *(watch.watch, requests.respond, requests.undo, requests.claim, requests.release, requests.reassign),
+        *(delegation.away, delegation.back, delegation.absences, delegation.grants, delegation.revoke),
+        command_group("suggestions", {"accept": delegation.accept_suggestion}, default=delegation.list_suggestions),
     ),
     "Serve": (
         *(serve.demo, serve.serve, serve.worker, upkeep.config, upkeep.link),
@@ -79,22 +60,24 @@ COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
         ),
     ),
     "Operate": (
-        *(runs.runs, runs.retry, runs.ask_again, runs.abandon, runs.pause, runs.pauses, runs.unpause),
-        *(deliveries.deliveries, deliveries.redeliver, upkeep.offboard, upkeep.migrate, backup.backup, backup.restore),
+        *(operations.runs, operations.retry, operations.ask_again, operations.abandon),
+        *(operations.pause, operations.pauses, operations.unpause, operations.deliveries, operations.redeliver),
+        *(upkeep.offboard, upkeep.migrate, upkeep.backup, upkeep.restore),
     ),
     "Audit": (
         audit.report,
         upkeep.verify,
-        erase.erase,
+        audit.erase,
         command_group("checks", {"plant": audit.plant_checks}, default=audit.list_checks),
     ),
     "Connect": (
-        *(mcp.mcp, acp.acp),
+        gateways.mcp,
+        gateways.acp,
         command_group(
             "gate",
-            {"run": gate.run_gate, "install": gate.install_gate, "uninstall": gate.uninstall_gate},
+            {"run": gateways.run_gate, "install": gateways.install_gate, "uninstall": gateways.uninstall_gate},
             "A gate before MCP servers.",
-            kind=gate.GateGroup,
+            kind=gateways.GateGroup,
         ),
         command_group(
             "hook",
@@ -107,7 +90,7 @@ COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
             "Hooks of coding agents: answer their calls in the inbox.",
         ),
         command_group("policy", {"test": policy.policy_test}, "Policies for tool calls."),
-        command_group("webhooks", {"test": deliveries.webhooks_test}, "Webhook endpoints."),
+        command_group("webhooks", {"test": operations.webhooks_test}, "Webhook endpoints."),
         command_group("secret", {"create": upkeep.secret_create}, "Secrets that sign webhook deliveries."),
     ),
 }

@@ -1,4 +1,4 @@
-"""Commands for what people have approved in advance, and for rules that their decisions suggest."""
+"""Commands that delegate answers: to a deputy, a grant, or a rule that the decisions of people suggest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.cli.format.output import escape_hidden_characters, listing_text
 from ringi.cli.format.requests import local_time_text, request_as_public_json
+from ringi.cli.options import Unknown, parse_time_option
 from ringi.cli.session import CommandSession, MemberSession, NamedSession
 from ringi.cli.texts import cli_text
 from ringi.domain.grants import Grant
@@ -16,6 +17,48 @@ from ringi.domain.request import Request
 from ringi.domain.suggestions import Suggestion
 from ringi.inbox.api import Inbox
 from ringi.inbox.inbox import StoreInbox
+
+
+def away(
+    session: MemberSession,
+    until: Annotated[str, typer.Option(help="The end: a day as 2026-08-31, or a time.")],
+    deputy: Annotated[str, typer.Option(help="The person who may answer in your place.")],
+    unknown: Unknown = False,
+) -> None:
+    """Name a deputy, who sees and answers until a time what is open to you."""
+    at = parse_time_option("until", until)
+    absence = session.work(lambda inbox: inbox.people.leave(deputy, at, by=session.person, unknown=unknown)).absence
+    assert absence
+    names = {"name": escape_hidden_characters(absence.person), "deputy": escape_hidden_characters(absence.deputy)}
+    session.say(jsonable(absence), cli_text("absence.away", **names, until=local_time_text(absence.until)))
+
+
+def back(
+    session: NamedSession,
+    person: Annotated[str | None, typer.Argument(help="The person whose absence you end as an administrator.")] = None,
+) -> None:
+    """End your absence, or that of another person; the deputy can no longer answer in their place."""
+    by = session.by
+    if person is None:
+
+        async def come_back(inbox: Inbox) -> str:
+            from ringi.client.client import Client
+
+            await inbox.people.come_back(by=by)
+            return await inbox.actor() if isinstance(inbox, Client) else str(by)
+
+        own = session.work(come_back)
+        session.say({"person": own}, cli_text("absence.back", name=escape_hidden_characters(own)))
+    else:
+        session.work(lambda inbox: inbox.people.end_absence(person, by=by))
+        session.say({"person": person}, cli_text("ended.absences", id=escape_hidden_characters(person)))
+
+
+def absences(session: CommandSession) -> None:
+    """List who is away and who stands for whom."""
+    found = session.work(lambda inbox: inbox.people.absences())
+    rows = [(each.person, each.deputy, local_time_text(each.until)) for each in found]
+    session.say_list(found, listing_text(("person", "deputy", "until"), rows, "no_absences"))
 
 
 def grants(session: CommandSession) -> None:

@@ -1,4 +1,4 @@
-"""The command `gate`: a proxy before MCP servers that asks about the calls of tools."""
+"""Commands that stand between programs and the inbox: `mcp`, `acp`, `gate`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,13 +19,76 @@ from typer.core import TyperGroup
 from ringi.base.extras import raise_missing_extra
 from ringi.base.settings import SettingError
 from ringi.cli.commands.hook import InProject, Yes, show_and_write_change
+from ringi.cli.commands.upkeep import server_address
+from ringi.cli.options import Asks
 from ringi.cli.session import run_on_event_loop
+from ringi.errors import RingiError
 from ringi.policy.rules import PolicyFile
 
 if TYPE_CHECKING:
     from ringi.gateways.mcp_gate.servers import ServerAddress
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def mcp(url: Asks = None) -> None:
+    """Serve one MCP client over stdin and stdout: its model can ask people and wait for them.
+
+    The client starts this command. Over HTTP, `ringi serve` offers the same tools under `/mcp`.
+    """
+    page = None
+    with divert_stdout():
+        from ringi.gateways.mcp.server import mcp_process_server
+
+        with suppress(SettingError):
+            page = server_address()
+        server = mcp_process_server(url, page)
+    run_on_event_loop(serve_mcp_stdio(server))
+
+
+async def serve_mcp_stdio(server: Any) -> None:
+    """Serve until the client closes its end; the SDK keeps the standard output free for the protocol."""
+    try:
+        await server.run_stdio_async()
+    except* RingiError as errors:
+        error: BaseException = errors
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
+
+
+@contextmanager
+def divert_stdout() -> Iterator[None]:
+    """Send what is printed to stderr, at the level of the file: on stdout the client expects the protocol only."""
+    sys.stdout.flush()
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(wire, 1)
+        os.close(wire)
+
+
+def acp(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The command of the agent.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="The policy; tools are the kinds of calls, such as `execute`. By default it asks."),
+    ] = None,
+    url: Asks = None,
+) -> None:
+    """Stand between an editor and its agent, which speak the Agent Client Protocol.
+
+    The agent's requests for permission and its forms are answered in the inbox; everything else passes unchanged.
+    """
+    from ringi.gateways.acp.proxy import ASK, serve_acp_proxy
+    from ringi.policy.rules import PolicyFile
+
+    file = PolicyFile(policy).policy if policy else lambda: ASK
+    file()
+    raise typer.Exit(run_on_event_loop(serve_acp_proxy(command, file, url)))
 
 
 class GateGroup(TyperGroup):
