@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
-from typing import TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
 
 
 class KeyRow(TypedDict):
@@ -29,6 +32,19 @@ def keyboard_table() -> dict[str, list[KeyRow]]:
 def terminal_keys_of_area(area: str, id: str) -> str:
     """Return the keys of the terminal that do something in an area, as Textual writes several."""
     return ",".join(next(row["terminal"] for row in keyboard_table()[area] if row["id"] == id))
+
+
+def terminal_bindings(area: str, actions: dict[str, str], **options: Any) -> list[BindingType]:
+    """Return bindings of the terminal, each with its label as the key of a text.
+
+    Args:
+        area: The area of the keys.
+        actions: The action of the screen or the widget for each row of the area.
+        options: Options of every binding, as in Textual.
+    """
+    from textual.binding import Binding
+
+    return [Binding(terminal_keys_of_area(area, id), action, f"key.{id}", **options) for id, action in actions.items()]
 
 
 def terminal_key_labels(language: str) -> dict[str, str]:

@@ -9,13 +9,12 @@ from contextlib import suppress
 
 from textual import events, on
 from textual.app import App
-from textual.binding import Binding
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.widgets import HelpPanel, OptionList
 
 from ringi.cli.format.output import escape_hidden_characters
-from ringi.cli.keys import terminal_keys_of_area
+from ringi.cli.keys import terminal_bindings
 from ringi.cli.terminal.inbox_screen import LETTERS, InboxScreen
 from ringi.cli.terminal.list_screen import ListScreen
 from ringi.cli.terminal.request_list import RequestList
@@ -36,13 +35,10 @@ class WatchApp(App[None]):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
-        Binding(terminal_keys_of_area("everywhere", "help"), "help", "key.help", key_display="?"),
-        Binding(terminal_keys_of_area("everywhere", "quit"), "leave", "key.quit"),
-        Binding(
-            terminal_keys_of_area("everywhere", "interrupt"), "interrupt", "key.interrupt", show=False, priority=True
-        ),
-        Binding(
-            terminal_keys_of_area("everywhere", "suspend"), "suspend_process", "key.suspend", show=False, priority=True
+        *terminal_bindings("everywhere", {"help": "help"}, key_display="?"),
+        *terminal_bindings("everywhere", {"quit": "leave"}),
+        *terminal_bindings(
+            "everywhere", {"interrupt": "interrupt", "suspend": "suspend_process"}, show=False, priority=True
         ),
     ]
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -27,7 +26,7 @@ from ringi.cli.format.output import (
     json_value_for_people,
     mark_mixed_alphabets,
 )
-from ringi.cli.keys import terminal_keys_of_area
+from ringi.cli.keys import terminal_bindings
 from ringi.cli.texts import cli_text, cli_text_or
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields as types
@@ -48,7 +47,7 @@ class ValueChanged(Message):
 class ChoiceList(OptionList):
     """A list of which one or several options can be selected; unlike Textual's own, its marks need no color."""
 
-    BINDINGS = [Binding(terminal_keys_of_area("field", "choose"), "select", "key.choose", show=False)]
+    BINDINGS = terminal_bindings("field", {"choose": "select"}, show=False)
 
     def __init__(self, options: LabelledOptions, value: Any, *, many: bool) -> None:
         chosen = value if many else [value]
@@ -87,10 +86,7 @@ class ChoiceList(OptionList):
 class SliderBar(Widget, can_focus=True):
     """A number that is chosen with the arrow keys. It has no value until a key is pressed."""
 
-    BINDINGS = [
-        Binding(terminal_keys_of_area("field", name), f"move({steps})", f"key.{name}", show=False)
-        for name, steps in MOVES.items()
-    ]
+    BINDINGS = terminal_bindings("field", {name: f"move({steps})" for name, steps in MOVES.items()}, show=False)
     value: reactive[int | float | None] = reactive(None)
 
     def __init__(self, field: types.Slider, value: int | float | None) -> None:
@@ -126,9 +122,7 @@ class SliderBar(Widget, can_focus=True):
 class MessageArea(TextArea):
     """A reason or an answer; enter sends it."""
 
-    BINDINGS = [
-        Binding(terminal_keys_of_area("field", "newline"), "new_line", "key.newline", show=False, priority=True)
-    ]
+    BINDINGS = terminal_bindings("field", {"newline": "new_line"}, show=False, priority=True)
 
     class Sent(Message):
         """Enter was pressed."""
@@ -151,7 +145,7 @@ Control = Input | TextArea | Select[Any] | ChoiceList | SliderBar
 class FieldBox(Vertical):
     """A field. `path` is its name in validation errors."""
 
-    BINDINGS = [Binding(terminal_keys_of_area("field", "reset"), "reset", "key.reset")]
+    BINDINGS = terminal_bindings("field", {"reset": "reset"})
 
     def __init__(
         self,

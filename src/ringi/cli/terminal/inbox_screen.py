@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from textual.binding import ActiveBinding, Binding
+from textual.binding import ActiveBinding
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import HelpPanel, Input, Static
 
 from ringi.cli.error_texts import cli_error_text
 from ringi.cli.format.requests import local_time_text, title_of_request
-from ringi.cli.keys import terminal_keys_of_area
+from ringi.cli.keys import terminal_bindings
 from ringi.cli.terminal.fields import FieldBox
 from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.texts import cli_text
@@ -29,11 +29,7 @@ LETTERS = ("approve", "begin", "claim", "release", "neighbor", "search", "news",
 class InboxScreen(Screen[None]):
     """A screen that shows requests."""
 
-    BINDINGS = [
-        Binding(terminal_keys_of_area("request", "claim"), "claim", "key.claim"),
-        Binding(terminal_keys_of_area("request", "release"), "release", "key.release"),
-        Binding(terminal_keys_of_area("request", "back"), "back", "key.back"),
-    ]
+    BINDINGS = terminal_bindings("request", {"claim": "claim", "release": "release", "back": "back"})
 
     def __init__(self, requests: RequestList) -> None:
         super().__init__()

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Iterator
 from rich.cells import cell_len, set_cell_size
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Footer, Input, OptionList, Static
@@ -22,7 +21,7 @@ from ringi.cli.format.requests import (
     request_end_text,
     title_of_request,
 )
-from ringi.cli.keys import terminal_keys_of_area
+from ringi.cli.keys import terminal_bindings
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import COUNTED, RequestList
 from ringi.cli.texts import cli_text
@@ -38,11 +37,9 @@ class RequestTable(OptionList):
     """The rows of the list."""
 
     BINDINGS = [
-        Binding(terminal_keys_of_area("list", "open"), "select", "key.open"),
-        Binding(terminal_keys_of_area("list", "next"), "cursor_down", "key.next", show=False),
-        Binding(terminal_keys_of_area("list", "previous"), "cursor_up", "key.previous", show=False),
-        Binding(terminal_keys_of_area("list", "top"), "first", "key.top", show=False),
-        Binding(terminal_keys_of_area("list", "bottom"), "last", "key.bottom", show=False),
+        *terminal_bindings("list", {"open": "select"}),
+        *terminal_bindings("list", {"next": "cursor_down", "previous": "cursor_up"}, show=False),
+        *terminal_bindings("list", {"top": "first", "bottom": "last"}, show=False),
     ]
 
     class Resized(Message):
@@ -56,10 +53,7 @@ class RequestTable(OptionList):
 class ListScreen(InboxScreen):
     """All open requests, most urgent first; new ones are only counted until the person asks for them."""
 
-    BINDINGS = [
-        Binding(terminal_keys_of_area("list", "search"), "search", "key.search"),
-        Binding(terminal_keys_of_area("list", "news"), "news", "key.news"),
-    ]
+    BINDINGS = terminal_bindings("list", {"search": "search", "news": "news"})
     AUTO_FOCUS = "RequestTable"
 
     def __init__(self, requests: RequestList) -> None:

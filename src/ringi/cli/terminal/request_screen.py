@@ -9,7 +9,6 @@ from typing import Any, Literal, cast, get_args
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import var
@@ -32,7 +31,7 @@ from ringi.cli.format.requests import (
     title_of_request,
     voting_text,
 )
-from ringi.cli.keys import terminal_keys_of_area
+from ringi.cli.keys import terminal_bindings, terminal_keys_of_area
 from ringi.cli.terminal.confirmation import (
     ConfirmationFact,
     confirmation_fact,
@@ -66,19 +65,18 @@ WHOLE = "data"
 """The path of an answer that is typed as one JSON value."""
 
 
+def decision_action(decision: Decision) -> str:
+    """Return the action of the screen that begins a decision."""
+    return "approve" if decision == "approve" else f"begin('{decision}')"
+
+
 class RequestScreen(InboxScreen):
     """One request. Text that was not sent stays in its fields while the screen exists."""
 
     BINDINGS = [
-        Binding(terminal_keys_of_area("request", "approve"), "approve", "key.approve", show=False),
-        *(
-            Binding(terminal_keys_of_area("request", name), f"begin('{name}')", f"key.{name}", show=False)
-            for name in ("edit", "reject", "respond")
-        ),
-        Binding(terminal_keys_of_area("request", "field"), "app.focus_next", "key.field"),
-        Binding(terminal_keys_of_area("request", "next"), "neighbor(1)", "key.next"),
-        Binding(terminal_keys_of_area("request", "previous"), "neighbor(-1)", "key.previous"),
-        Binding(terminal_keys_of_area("request", "send"), "send", "key.send"),
+        *terminal_bindings("request", {name: decision_action(name) for name in get_args(Decision)}, show=False),
+        *terminal_bindings("request", {"field": "app.focus_next", "next": "neighbor(1)"}),
+        *terminal_bindings("request", {"previous": "neighbor(-1)", "send": "send"}),
     ]
     AUTO_FOCUS = "#sheet"
     mode: var[Mode] = var("decide", init=False)
@@ -125,8 +123,8 @@ class RequestScreen(InboxScreen):
             with Horizontal(id="decisions"):
                 for decision in self.request.allowed:
                     is_only = decision == "respond" and "approve" not in self.request.allowed
-                    action = "approve" if decision == "approve" else f"begin('{decision}')"
-                    yield button_with_key(self._label(decision), action, "a" if is_only else KEYS[decision])
+                    key = "a" if is_only else KEYS[decision]
+                    yield button_with_key(self._label(decision), decision_action(decision), key)
             with Horizontal(id="sending"):
                 yield Button(id="send", name="send", compact=True)
                 yield button_with_key(cli_text("back"), "back", "esc")
