@@ -22,7 +22,7 @@ def main() -> None:
     """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     try:
         if is_called_as_hook(sys.argv[1:]):
-            from ringi.cli.hooks import run_hook_command as run
+            from ringi.cli.commands.hook import run_hook_command as run
         else:
             from ringi.cli.app import run_command_line as run
     except ModuleNotFoundError as error:

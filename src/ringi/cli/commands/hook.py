@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ringi.cli.options import Asks
+from ringi.gateways.hooks.process import BLOCKED, HookOptions, answer_hook, exit_with_hook_failure
 
 if TYPE_CHECKING:
     from ringi.gateways.client_config import FileChange
@@ -32,8 +34,6 @@ def claude_code(
 
     Install it with `ringi hook install claude-code`. Any failure blocks the call.
     """
-    from ringi.gateways.hooks.process import HookOptions, answer_hook
-
     answer_hook("claude-code", HookOptions(timeout, policy, url, confirm_stop))
 
 
@@ -44,9 +44,24 @@ def answer_codex(
 
     Install it with `ringi hook install codex`. Any failure blocks the call.
     """
-    from ringi.gateways.hooks.process import HookOptions, answer_hook
-
     answer_hook("codex", HookOptions(timeout, policy, url, confirm_stop))
+
+
+def run_hook_command() -> None:
+    """Answer one event of a hook. Exit codes: 0 for a reply, 2 for a failure, 1 if nothing waits for the reply.
+
+    Coding agents run this part of the command: it starts fast, and every failure is a block.
+    """
+    logging.basicConfig(level="WARNING", format="%(levelname)s %(name)s: %(message)s")
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    hook = typer.Typer()
+    hook.command("claude-code")(claude_code)
+    hook.command("codex")(answer_codex)
+    app.add_typer(hook, name="hook")
+    try:
+        typer.main.get_command(app)(standalone_mode=False)
+    except BaseException as error:
+        exit_with_hook_failure(getattr(error, "format_message", error.__str__)(), BLOCKED)
 
 
 HookClientArgument = Annotated[Literal["claude-code", "codex"], typer.Argument(help="The coding agent.")]
