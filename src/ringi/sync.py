@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
@@ -35,10 +34,9 @@ __all__ = [
 
 P = ParamSpec("P")
 T = TypeVar("T")
-C = TypeVar("C", bound=Callable[..., Any])
 LOOP = BlockingPortalProvider()
 """Starts with the first open object and ends when the last one is closed."""
-OPEN: WeakSet[_Blocking] = WeakSet()
+OPEN: WeakSet[BlockingInbox] = WeakSet()
 """The objects that a program may leave open at exit: they would keep the background loop running."""
 
 
@@ -50,57 +48,6 @@ def close_all() -> None:
 
 # Before the thread pools end, which is too early for `atexit`: importing their module registers their own hook.
 threading._register_atexit(close_all)  # type: ignore[attr-defined]
-
-
-class _Blocking:
-    """Runs its operations in the background; safe for use by several threads."""
-
-    def __init__(self, api: Any, portal: BlockingPortal) -> None:
-        self._api, self._portal, self._stack = api, portal, ExitStack()
-        self._lifetime = Lifetime("inbox")
-        self._running: set[Future[Any]] = set()
-        self._lock, self._is_closed = Lock(), False
-        OPEN.add(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections; waiters get `ClosedError`. Idempotent."""
-        if not self._lifetime.is_elsewhere:
-            self._stack.close()
-
-    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        running = self._start(work)
-        try:
-            return running.result()
-        except CancelledError:
-            raise self._closed_error() from None
-        finally:
-            # Otherwise a wait interrupted by Ctrl-C would continue, and the program would wait for it at exit.
-            running.cancel()
-            self._running.discard(running)
-
-    def _start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        self._lifetime.check()
-        with self._lock:
-            if self._is_closed:
-                raise self._closed_error()
-            running: Future[T] = self._portal.start_task_soon(work)
-            self._running.add(running)
-        return running
-
-    def _close(self) -> None:
-        with self._lock:
-            self._is_closed = True
-        for running in list(self._running):
-            running.cancel()
-
-    def _closed_error(self) -> ClosedError:
-        return ClosedError("inbox")
 
 
 def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -124,8 +71,7 @@ def async_inbox(facade: BlockingInbox) -> Inbox:
         facade: The open object.
     """
     facade._lifetime.check()
-    api: Inbox = facade._api
-    return api
+    return facade._api
 
 
 def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
@@ -135,11 +81,12 @@ def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -
         operation: A coroutine method of an inbox.
     """
 
-    def call(facade: _Blocking | _Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    @functools.wraps(operation)
+    def call(facade: BlockingInbox | _Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
         method: Callable[P, Coroutine[Any, Any, T]] = getattr(facade._api, operation.__name__)
         return facade._run(functools.partial(method, *args, **kwargs))
 
-    return _documented(call, operation)
+    return call
 
 
 def iterating(
@@ -151,7 +98,8 @@ def iterating(
         operation: An async generator method of an inbox.
     """
 
-    def call(facade: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+    @functools.wraps(operation)
+    def call(facade: BlockingInbox, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
         iterator: AsyncGenerator[T, None] = getattr(facade._api, operation.__name__)(*args, **kwargs)
         try:
             while True:
@@ -160,20 +108,13 @@ def iterating(
             with suppress(ClosedError):
                 facade._run(iterator.aclose)
 
-    return _documented(call, operation)
-
-
-def _documented(call: C, operation: Callable[..., Any]) -> C:
-    """Return the function with the name and the documentation of an operation, which its class may inherit."""
-    functools.update_wrapper(call, operation)
-    call.__doc__ = inspect.getdoc(operation)
     return call
 
 
 class _Part:
     """A part of a blocking inbox."""
 
-    def __init__(self, whole: _Blocking, api: Any) -> None:
+    def __init__(self, whole: BlockingInbox, api: Any) -> None:
         self._api, self._run = api, whole._run
 
 
@@ -233,8 +174,11 @@ class BlockingTrail(_Part):
     erase_some = blocking(api.Trail.erase_some)
 
 
-class BlockingInbox(_Blocking):
-    """An inbox on a store or behind a server's URL; see `ringi.open`. Close it, or use it as a `with` block."""
+class BlockingInbox:
+    """An inbox on a store or behind a server's URL; see `ringi.open`. Close it, or use it as a `with` block.
+
+    Its operations run in the background; several threads may use it.
+    """
 
     ask = blocking(Inbox.ask)
     submit = blocking(Inbox.submit)
@@ -255,16 +199,51 @@ class BlockingInbox(_Blocking):
     follow = iterating(Inbox.follow)
 
     def __init__(self, api: Inbox, portal: BlockingPortal) -> None:
-        super().__init__(api, portal)
+        self._api, self._portal, self._stack = api, portal, ExitStack()
+        self._lifetime = Lifetime("inbox")
+        self._running: set[Future[Any]] = set()
+        self._lock, self._is_closed = Lock(), False
         self.grants, self.suggestions = BlockingGrants(self, api.grants), BlockingSuggestions(self, api.suggestions)
         self.pauses, self.people = BlockingPauses(self, api.pauses), BlockingPeople(self, api.people)
         self.checks, self.memories = BlockingChecks(self, api.checks), BlockingMemories(self, api.memories)
         self.trail = BlockingTrail(self, api.trail)
+        OPEN.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; waiters get `ClosedError`. Idempotent."""
+        if not self._lifetime.is_elsewhere:
+            self._stack.close()
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        self._lifetime.check()
+        with self._lock:
+            if self._is_closed:
+                raise ClosedError("inbox")
+            running: Future[T] = self._portal.start_task_soon(work)
+            self._running.add(running)
+        try:
+            return running.result()
+        except CancelledError:
+            raise ClosedError("inbox") from None
+        finally:
+            # Otherwise a wait interrupted by Ctrl-C would continue, and the program would wait for it at exit.
+            running.cancel()
+            self._running.discard(running)
+
+    def _close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+        for running in list(self._running):
+            running.cancel()
 
 
-def blocking_open(
-    opened: Callable[P, AbstractAsyncContextManager[Inbox]],
-) -> Callable[P, BlockingInbox]:
+def blocking_open(opened: Callable[P, AbstractAsyncContextManager[Inbox]]) -> Callable[P, BlockingInbox]:
     """Return the blocking variant of a function that opens an inbox.
 
     Args:
