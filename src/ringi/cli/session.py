@@ -64,12 +64,8 @@ class CommandSession:
 
         return run_on_event_loop(opened())
 
-    def work_on_store(self, work: Callable[[StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
-        """Do work that needs the store itself; a server is refused."""
-        return self.work_on_backend(lambda _, inbox: work(inbox), creates=creates)
-
     def work_on_backend(self, work: Callable[[Backend, StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
-        """Do work on an open store and its inbox, and return the result; with `creates`, create a missing store."""
+        """Do work that needs the store itself, not a server; with `creates`, create a missing store."""
 
         async def opened() -> T:
             url = self.url if creates else existing_store_url(self.url)

@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Sequence
+from itertools import takewhile
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
@@ -24,21 +25,15 @@ MAX_MATCHED_CHARACTERS = 2_000
 """Characters at the start of a message in which the scripted model looks for patterns."""
 AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?")
 PROMPT = "You talk with a customer. Ask for their preferences, or pay money back, with the tools that you have."
+MESSAGE = {
+    "type": "object",
+    "properties": {"role": {"enum": ["user"]}, "content": {"type": "string"}, "id": {"type": "string"}},
+    "required": ["role", "content"],
+    "additionalProperties": False,
+}
 MESSAGES = {
     "type": "object",
-    "properties": {
-        "messages": {
-            "type": "array",
-            "title": "Messages",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "properties": {"role": {"enum": ["user"]}, "content": {"type": "string"}, "id": {"type": "string"}},
-                "required": ["role", "content"],
-                "additionalProperties": False,
-            },
-        }
-    },
+    "properties": {"messages": {"type": "array", "title": "Messages", "minItems": 1, "items": MESSAGE}},
     "required": ["messages"],
     "additionalProperties": False,
 }
@@ -127,9 +122,5 @@ def memories_in(messages: Sequence[BaseMessage]) -> str:
 
 def results_of(messages: Sequence[BaseMessage]) -> list[str]:
     """Return the tool results of the newest turn."""
-    results: list[str] = []
-    for message in reversed(messages):
-        if not isinstance(message, ToolMessage):
-            break
-        results.insert(0, message.text)
-    return results
+    newest = takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages))
+    return [message.text for message in newest][::-1]

@@ -15,7 +15,7 @@ from ringi.cli.format.requests import local_time_text
 from ringi.cli.options import parse_time_option
 from ringi.cli.session import CommandSession, NamedSession, run_on_event_loop
 from ringi.cli.texts import cli_count_text, cli_text, environment_language, translate_cli_error
-from ringi.connect import open_backend
+from ringi.connect import Backend, open_backend
 from ringi.domain.checks import CheckReport, CheckShare
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.api import Inbox
@@ -46,7 +46,7 @@ def report(
     It states its period, the version of Ringi, and the event up to which the audit trail is counted.
     """
 
-    async def work(inbox: StoreInbox) -> OversightReport:
+    async def work(_: Backend, inbox: StoreInbox) -> OversightReport:
         now = inbox.clock()
         first, last = (each and each.replace(tzinfo=UTC) for each in (since, until))
         days = figures_period(first, last, now, MAX_DAYS["day"])
@@ -56,7 +56,7 @@ def report(
                 pass
         return oversight_report(counts, session.tenant, *days, now)
 
-    found = session.work_on_store(work)
+    found = session.work_on_backend(work)
     if session.json:
         sys.stdout.write(f"{found.model_dump_json(indent=2)}\n")
     else:

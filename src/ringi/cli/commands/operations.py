@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,7 +35,6 @@ from ringi.runs import operations
 
 if TYPE_CHECKING:
     from ringi.delivery.deliveries import Deliveries
-    from ringi.delivery.webhooks import DeliveryResult
 
 ThreadId = Annotated[str, typer.Argument(help="The id of the thread, from `ringi runs`.", metavar="THREAD")]
 ReasonOption = Annotated[str | None, typer.Option(help="The reason, for the audit trail.")]
@@ -172,42 +171,20 @@ def webhooks_test(
     """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and print their replies."""
     with show_progress(cli_text("waiting_for_endpoints")):
         tests = run_on_event_loop(_test_endpoints(endpoint))
-    data = {"items": [each.data for each in tests], "next": None}
-    print_json_or_text(data, "\n".join(each.text for each in tests), json_)
-    if not all(each.outcome.is_delivered for each in tests):
+    print_json_or_text({"items": tests, "next": None}, "\n".join(map(_test_text, tests)), json_)
+    if not all(each["delivered"] for each in tests):
         raise typer.Exit(1)
 
 
-class EndpointTest(NamedTuple):
-    """An endpoint and the outcome of its test event."""
-
-    endpoint: str
-    host: str
-    outcome: DeliveryResult
-
-    @property
-    def reply(self) -> str:
-        """The beginning of the endpoint's reply."""
-        return self.outcome.reply[:MAX_REPLY_BYTES].decode("utf-8", "replace")
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """The test as JSON data."""
-        code, error, seconds = self.outcome.code, self.outcome.error, self.outcome.seconds
-        reply = {"code": code, "error": error, "seconds": seconds, "reply": self.reply}
-        return {"endpoint": self.endpoint, "host": self.host, "delivered": self.outcome.is_delivered} | reply
-
-    @property
-    def text(self) -> str:
-        """The test as lines of text."""
-        why, seconds = escape_hidden_characters(_why(self.outcome.error)), f"{self.outcome.seconds:g}"
-        key = "tested" if self.outcome.is_delivered else "tested.failed"
-        values = {"endpoint": self.endpoint, "host": self.host, "code": self.outcome.code}
-        first = cli_text(key, why=why, seconds=seconds, **values)
-        return "\n".join([first, *(f"  {line}" for line in escape_hidden_in_lines(self.reply).splitlines())])
+def _test_text(test: dict[str, Any]) -> str:
+    key = "tested" if test["delivered"] else "tested.failed"
+    values = test | {"why": escape_hidden_characters(_why(test["error"])), "seconds": f"{test['seconds']:g}"}
+    reply = escape_hidden_in_lines(test["reply"]).splitlines()
+    return "\n".join([cli_text(key, **values), *(f"  {line}" for line in reply)])
 
 
-async def _test_endpoints(name: str | None) -> list[EndpointTest]:
+async def _test_endpoints(name: str | None) -> list[dict[str, Any]]:
+    """Return the endpoints, each with the outcome of its test event and the beginning of its reply."""
     from ringi.delivery.settings import DeliverySettings
     from ringi.delivery.webhooks import WebhookClient
 
@@ -219,8 +196,12 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     chosen = [called[name]] if name else list(called.values())
     async with WebhookClient(settings, utc_now) as caller:
         outcomes = await asyncio.gather(*(caller.test(each, str(each.url)) for each in chosen))
-    tested = zip(chosen, outcomes, strict=True)
-    return [EndpointTest(each.name, displayable_host(str(each.url)), outcome) for each, outcome in tested]
+    return [
+        {"endpoint": each.name, "host": displayable_host(str(each.url)), "delivered": done.is_delivered}
+        | {"code": done.code, "error": done.error, "seconds": done.seconds}
+        | {"reply": done.reply[:MAX_REPLY_BYTES].decode("utf-8", "replace")}
+        for each, done in zip(chosen, outcomes, strict=True)
+    ]
 
 
 def _deliveries(backend: Backend, inbox: StoreInbox) -> Deliveries:

@@ -52,7 +52,7 @@ def demo(
         agents = frameworks.agents()
         if not agents:
             if samples:
-                CommandSession(url=url).work_on_store(ask_demo_samples, creates=True)
+                CommandSession(url=url).work_on_backend(lambda _, inbox: ask_demo_samples(inbox), creates=True)
             extras = ",".join(frameworks.missing_extras())
             why = cli_text("no_agents", count=len(SAMPLES) if samples else 0, why=cli_error_text(error))
             sys.stderr.write(f"{why}\n{cli_text('more_agents', extras=extras)}\n")

@@ -28,6 +28,7 @@ from ringi.errors import RingiError, UnavailableError
 from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.offboarding import Ended
 from ringi.inbox.offboarding import offboard as end_all
+from ringi.server.identity import Role, public_url
 
 log = logging.getLogger(__name__)
 Expect = Annotated[
@@ -125,7 +126,7 @@ def audit_finding_line(finding: Finding) -> str:
 
 def token_create(
     session: CommandSession,
-    role: Annotated[Literal["agent", "person", "admin", "auditor"], typer.Option(help="The role of the token.")],
+    role: Annotated[Role, typer.Option(help="The role of the token.")],
     name: Annotated[str, typer.Option(help="The name of the token's holder in the audit trail.")],
     groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
 ) -> None:
@@ -184,8 +185,6 @@ def link(
 
 def server_address() -> str:
     """Return the address of the server on this machine; raise `SettingError` if none has run."""
-    from ringi.server.identity import public_url
-
     try:
         return public_url() or str(json.loads((home_folder() / "tokens.json").read_text())["url"])
     except FileNotFoundError as error:
@@ -200,10 +199,7 @@ def token_revoke(
     name: Annotated[
         str | None, typer.Option(help="The person whose tokens and sessions until now are revoked.")
     ] = None,
-    role: Annotated[
-        Literal["agent", "person", "admin", "auditor"] | None,
-        typer.Option(help="With --name: only tokens of this role."),
-    ] = None,
+    role: Annotated[Role | None, typer.Option(help="With --name: only tokens of this role.")] = None,
 ) -> None:
     """Revoke a token, or all tokens and sessions of a person, on all servers at once.
 

@@ -35,8 +35,8 @@ def watch(session: MemberSession) -> None:
     from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
-        code = session.work_on_store(
-            lambda inbox: _watch(WatchApp(inbox, str(session.by), split_names(session.groups)))
+        code = session.work_on_backend(
+            lambda _, inbox: _watch(WatchApp(inbox, str(session.by), split_names(session.groups)))
         )
     if code:
         raise typer.Exit(code)
@@ -76,21 +76,13 @@ async def _print_events(session: CommandSession) -> None:
 @contextmanager
 def _warnings_to(app: WatchApp) -> Iterator[None]:
     """Send log messages to the app: printed on the terminal they would damage the display."""
-    handler = WarningHandler(app)
-    previous, logging.root.handlers = logging.root.handlers, [handler]
+
+    class WarningHandler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            app.show_warning(record)
+
+    previous, logging.root.handlers = logging.root.handlers, [WarningHandler(logging.WARNING)]
     try:
         yield
     finally:
         logging.root.handlers = previous
-
-
-class WarningHandler(logging.Handler):
-    """A log handler that shows warnings in the app."""
-
-    def __init__(self, app: WatchApp) -> None:
-        super().__init__(logging.WARNING)
-        self.app = app
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show a warning."""
-        self.app.show_warning(record)

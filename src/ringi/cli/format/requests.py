@@ -116,11 +116,8 @@ def _ending(request: Request, events: Sequence[Event]) -> str:
 
 def _deciders(request: Request, response: Response) -> str:
     """Return the names of all who decided, with those for whom deputies did."""
-    digest = response.authorised_digest
-    votes: list[Vote | Response] = [
-        vote for vote in request.votes if response.voters and vote.authorised_digest == digest
-    ]
-    return cli_text("and").join(map(_voter, votes or [response]))
+    votes = [vote for vote in request.votes if vote.authorised_digest == response.authorised_digest]
+    return cli_text("and").join(map(_voter, votes if votes and response.voters else [response]))
 
 
 def actor_text(name: str) -> str:
