@@ -19,7 +19,7 @@ import pytest
 from tests import warm
 
 from ringi import open as open_inbox
-from ringi.cli.agents import load_agents
+from ringi.cli.commands.serve import load_agents
 
 ENTRY = "from ringi.cli import main; main()"
 BARE = f"""

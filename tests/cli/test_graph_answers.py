@@ -14,7 +14,7 @@ from tests.cli.test_commands import output_of, printed, refused
 
 from ringi.base.clock import utc_now
 from ringi.base.settings import SettingError
-from ringi.cli.agents import load_agents
+from ringi.cli.commands.serve import load_agents
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Button

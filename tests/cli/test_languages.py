@@ -22,8 +22,7 @@ from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
 from ringi.cli.app import app
 from ringi.cli.error_texts import cli_error_text
-from ringi.cli.format.effect import effect_line
-from ringi.cli.format.requests import actor_text, request_about_line
+from ringi.cli.format.requests import actor_text, effect_line, request_about_line
 from ringi.cli.texts import VARIABLES, cli_text_catalogue, cli_translations, environment_language
 from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.domain.request import Request

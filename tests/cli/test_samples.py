@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ringi.cli.agents import ask_demo_samples
+from ringi.cli.commands.serve import ask_demo_samples
 from ringi.connect import store_inbox
 from ringi.domain.record import Query
 

@@ -18,7 +18,7 @@ from ringi.cli.format.output import (
     json_value_for_people,
     mark_mixed_alphabets,
 )
-from ringi.cli.terminal.safety import without_control_characters
+from ringi.cli.terminal.app import without_control_characters
 
 EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2FFFF, 0xF0000, sys.maxunicode)]
 """All that has names, tags and selectors, and one each of the ideographs, the private and the unassigned."""

@@ -1,4 +1,4 @@
-"""The terminal app of `ringi watch`."""
+"""The terminal app of `ringi watch`; no control characters of its widgets reach the terminal."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import asyncio
 import logging
 import os
 from contextlib import suppress
+from functools import lru_cache
 
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
 from textual import events, on
 from textual.app import App
+from textual.color import Color
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.widgets import HelpPanel, OptionList
 
-from ringi.cli.format.output import escape_hidden_characters
+from ringi.cli.format.output import escape_hidden_characters, is_hidden_character
 from ringi.cli.keys import terminal_bindings
 from ringi.cli.terminal.inbox_screen import LETTERS, InboxScreen
 from ringi.cli.terminal.list_screen import ListScreen
 from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.terminal.request_screen import RequestScreen
-from ringi.cli.terminal.safety import ControlCharacterFilter
 from ringi.cli.texts import cli_text
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
@@ -164,3 +167,20 @@ async def _become_idle(pump: MessagePump) -> None:
     while pump.is_running and not handled.is_set():
         with suppress(TimeoutError):
             await asyncio.wait_for(handled.wait(), 0.1)
+
+
+class ControlCharacterFilter(LineFilter):
+    """Replaces hidden characters by blanks: widgets draw typed and pasted text unchanged."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments without control characters."""
+        return [Segment(without_control_characters(text), style, control) for text, style, control in segments]
+
+
+@lru_cache(4096)
+def without_control_characters(text: str) -> str:
+    """Return a text of the same width without hidden characters."""
+    if text.isascii() and text.isprintable():
+        return text
+    visible_text = "".join(character for character in text if not is_hidden_character(character))
+    return set_cell_size(visible_text, cell_len(text))
