@@ -215,7 +215,7 @@ def failed_source_line(error: BaseException) -> str:
 def is_library_file(file: str) -> bool:
     """Return whether a file belongs to Python, to a library or to Ringi, and not to the user."""
     paths = sysconfig.get_paths()
-    libraries = [*(Path(paths[name]) for name in ("stdlib", "purelib", "platlib")), Path(__file__).parents[1]]
+    libraries = [*(Path(paths[name]) for name in ("stdlib", "purelib", "platlib")), Path(__file__).parents[2]]
     return file.startswith("<") or any(Path(file).is_relative_to(library) for library in libraries)
 
 
