@@ -73,11 +73,6 @@ def agent(model: BaseChatModel) -> Agent:
     )
 
 
-def is_chat(messages: Sequence[BaseMessage]) -> bool:
-    """Return whether these messages belong to this agent."""
-    return messages[0].text.startswith(PROMPT)
-
-
 def next_chat_message(messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the next message of the scripted model; it depends only on the messages."""
     script = package_toml("ringi.demo", "script.toml")["chat"]

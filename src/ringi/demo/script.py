@@ -16,7 +16,7 @@ REPLIES = package_toml("ringi.demo", "script.toml")["replies"]
 
 def scripted_demo_reply(messages: Sequence[BaseMessage]) -> str | AIMessage:
     """Return the next message of the model; it depends only on the messages."""
-    if chat.is_chat(messages):
+    if messages[0].text.startswith(chat.PROMPT):
         return chat.next_chat_message(messages)
     matches = ((reply, re.search(reply["pattern"], messages[-1].text)) for reply in REPLIES)
     reply, found = next(

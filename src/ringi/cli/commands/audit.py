@@ -109,17 +109,10 @@ def parse_share(text: str | None) -> float | None:
 def checks_report_text(report: CheckReport) -> str:
     """Return the shares and the newest checks as tables."""
     columns = ("id", "tool", "since", "by", "status", "why")
-    rows = [
-        (
-            each.id,
-            each.tool,
-            local_time_text(each.created_at),
-            ", ".join(each.people),
-            cli_text(f"check.{each.caught}"),
-            each.because,
-        )
-        for each in report.items[:LISTED]
-    ]
+    rows = []
+    for each in report.items[:LISTED]:
+        at, people, caught = local_time_text(each.created_at), ", ".join(each.people), cli_text(f"check.{each.caught}")
+        rows.append((each.id, each.tool, at, people, caught, each.because))
     shares = map(noticed_shares_text, (report.tools, report.people))
     return "\n\n".join(filter(None, [*shares, listing_text(columns, rows, "no_checks")]))
 

@@ -65,18 +65,11 @@ def grants(session: CommandSession) -> None:
     """List the grants: the calls that people have approved in advance."""
     found = session.work(lambda inbox: inbox.grants.list())
     columns = ("id", "tool", "scope", "uses", "until", "by", "status")
-    rows = [
-        (
-            each.id,
-            each.grant.tool,
-            grant_scope_text(each.grant),
-            f"{each.uses}/{each.grant.max_uses}",
-            local_time_text(each.grant.until),
-            each.granted_by,
-            cli_text(f"grant.{each.status.replace(' ', '_')}"),
-        )
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        scope, uses = grant_scope_text(each.grant), f"{each.uses}/{each.grant.max_uses}"
+        until, status = local_time_text(each.grant.until), cli_text(f"grant.{each.status.replace(' ', '_')}")
+        rows.append((each.id, each.grant.tool, scope, uses, until, each.granted_by, status))
     session.say_list(found, listing_text(columns, rows, "no_grants"))
 
 

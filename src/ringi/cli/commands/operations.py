@@ -112,17 +112,10 @@ def unpause(
 
 def pauses_table(found: list[Pause]) -> str:
     """Return pauses as a table."""
-    rows = [
-        (
-            each.id,
-            each.agent or cli_text("all_agents"),
-            each.by,
-            local_time_text(each.since),
-            local_time_text(each.until) if each.until else "",
-            each.reason,
-        )
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        agent, until = each.agent or cli_text("all_agents"), local_time_text(each.until) if each.until else ""
+        rows.append((each.id, agent, each.by, local_time_text(each.since), until, each.reason))
     return listing_text(("id", "agent", "by", "since", "until", "why"), rows, "no_pauses")
 
 
@@ -134,7 +127,10 @@ def deliveries(
 ) -> None:
     """List webhook deliveries and their status."""
     if endpoints:
-        return _say_counts(session)
+        counts = session.work_on_backend(lambda backend, inbox: _deliveries(backend, inbox).counts())
+        numbers = [(each.endpoint, str(each.waiting), str(each.running), str(each.retrying)) for each in counts]
+        columns = ("endpoint", "waiting", "running", "retrying")
+        return session.say_list(counts, listing_text(columns, numbers, "no_unfinished"))
 
     async def read(backend: Backend, inbox: StoreInbox) -> list[Delivery]:
         sent = _deliveries(backend, inbox)
@@ -145,12 +141,6 @@ def deliveries(
         found = session.work_on_backend(read)
     rows = [(each.id, each.type, each.host, _status(each)) for each in found]
     session.say_list(found, listing_text(("delivery", "event", "to", "status"), rows, "no_deliveries"))
-
-
-def _say_counts(session: CommandSession) -> None:
-    found = session.work_on_backend(lambda backend, inbox: _deliveries(backend, inbox).counts())
-    rows = [(each.endpoint, str(each.waiting), str(each.running), str(each.retrying)) for each in found]
-    session.say_list(found, listing_text(("endpoint", "waiting", "running", "retrying"), rows, "no_unfinished"))
 
 
 def redeliver(

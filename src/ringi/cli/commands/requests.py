@@ -65,18 +65,10 @@ def ask(
     With --wait the exit code is 0 only after an approval or an answer, so this is safe:
     `ringi ask "Deploy?" --action deploy --wait && deploy`
     """
-    body = {
-        "title": title,
-        "id": id,
-        "groups": split_names(groups) or None,
-        "description": description,
-        **(_form(read_json_option("form", form)) if form else {}),
-        "display": read_json_option("display", display) if display else None,
-        "action": _action(action, args),
-        "assignee": assignee,
-        "priority": priority,
-        "expires_in": expires_in,
-    }
+    body = _form(read_json_option("form", form)) if form else {}
+    body |= {"display": read_json_option("display", display) if display else None, "action": _action(action, args)}
+    body |= {"title": title, "description": description, "id": id, "priority": priority, "expires_in": expires_in}
+    body |= {"assignee": assignee, "groups": split_names(groups) or None}
     asked = Ask.parse({key: value for key, value in body.items() if value is not None})
     request = session.work(lambda inbox: _ask(inbox, asked, session.by, wait), creates=True)
     session.say(request_as_public_json(request), request.id if quiet else request_line(request))
@@ -151,18 +143,12 @@ def list_(
     if session.json:
         return session.say({"items": [request_as_public_json(request) for request in found], "next": found.next}, "")
     now = utc_now()
-    rows = [
-        (
-            each.id,
-            cli_text(f"kind.{each.kind}"),
-            request_end_text(each),
-            age_text(each.ended_at if is_by_end and each.ended_at else each.created_at, now),
-            asking_agent_text(each),
-            cli_text(f"short_priority.{each.priority or 'normal'}"),
-            title_of_request(each),
-        )
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        age = age_text(each.ended_at if is_by_end and each.ended_at else each.created_at, now)
+        kind, priority = cli_text(f"kind.{each.kind}"), cli_text(f"short_priority.{each.priority or 'normal'}")
+        agent, title = asking_agent_text(each), title_of_request(each)
+        rows.append((each.id, kind, request_end_text(each), age, agent, priority, title))
     columns = ("id", "kind", "status", "age", "agent", "priority", "title")
     session.say(None, listing_text(columns, rows, "no_requests", found.next))
 

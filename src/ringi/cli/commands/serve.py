@@ -73,13 +73,14 @@ def demo(
     answers at once; others chat, plan and learn. Each other framework that is installed has one agent too. Without any
     framework the inbox has five sample requests.
     """
+    from ringi.demo import agents as demo_agents
     from ringi.demo import frameworks
     from ringi.demo.samples import begin_samples
     from ringi.server.settings import ServerSettings
 
     try:
         require_langgraph("demo")
-        agents = demo_agents(model)
+        agents = demo_agents(_chat_model(model) if model else None)
     except MissingExtraError as error:
         if model is not None:
             raise
@@ -232,13 +233,6 @@ def require_langgraph(command: str) -> None:
             importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise_missing_extra(command, error)
-
-
-def demo_agents(model: str | None) -> list[Agent]:
-    """Return the agents of the demo, with a scripted model unless a real one is named."""
-    from ringi.demo import agents
-
-    return agents(_chat_model(model) if model else None)
 
 
 def _chat_model(name: str) -> Any:
