@@ -15,7 +15,7 @@ from langchain_core.tools import tool
 
 from ringi import Action, ask
 from ringi.base import canonical
-from ringi.demo.data import package_toml
+from ringi.demo.data import object_schema, package_toml
 from ringi.demo.preferences import FORM
 from ringi.demo.shop import ARGS, exact
 from ringi.integrations.langchain import Remember
@@ -31,12 +31,7 @@ MESSAGE = {
     "required": ["role", "content"],
     "additionalProperties": False,
 }
-MESSAGES = {
-    "type": "object",
-    "properties": {"messages": {"type": "array", "title": "Messages", "minItems": 1, "items": MESSAGE}},
-    "required": ["messages"],
-    "additionalProperties": False,
-}
+MESSAGES = object_schema(messages={"type": "array", "title": "Messages", "minItems": 1, "items": MESSAGE})
 
 
 @tool

@@ -1,4 +1,4 @@
-"""What all demos share: their data files, and the pace of their scripted models."""
+"""What all demos share: their data files, schemas, and the pace of their scripted models."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-TASK = {
-    "type": "object",
-    "properties": {"task": {"type": "string", "minLength": 1}},
-    "required": ["task"],
-    "additionalProperties": False,
-}
-"""The schema of the input of an agent that does a task."""
 DELAY = 0.04
 """Seconds between words, which makes the stream visible."""
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON Schema of an object that has all of these properties, and no others."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+TASK = object_schema(task={"type": "string", "minLength": 1})
+"""The schema of the input of an agent that does a task."""
 
 
 @cache

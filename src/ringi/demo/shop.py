@@ -5,12 +5,9 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 
-ARGS = {
-    "type": "object",
-    "properties": {"order": {"type": "integer"}, "amount": {"type": "number", "minimum": 0}},
-    "required": ["order", "amount"],
-    "additionalProperties": False,
-}
+from ringi.demo.data import object_schema
+
+ARGS = object_schema(order={"type": "integer"}, amount={"type": "number", "minimum": 0})
 CUSTOMERS = ("Aiko Mori", "Ben Carter", "Chen Wei", "Dana Novak")
 
 
