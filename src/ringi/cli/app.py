@@ -35,8 +35,7 @@ def command_group(
     kind: type[TyperGroup] | None = None,
 ) -> typer.Typer:
     """Return a group of commands; with a default, that runs if no command is named."""
-    help = help or getdoc(default)
-    made = typer.Typer(name=name, cls=kind, no_args_is_help=default is None, help=help)
+    made = typer.Typer(name=name, cls=kind, no_args_is_help=default is None, help=help or getdoc(default))
     if default:
         made.callback(invoke_without_command=True)(with_session_options(default))
     for own, command in commands.items():

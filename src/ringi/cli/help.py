@@ -103,11 +103,8 @@ def _formatter(base: Any) -> Any:
 
         def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
             width = self.width - min(max(len(name) for name, _ in rows), col_max) - col_spacing - 2
-            super().write_dl(
-                [(name, "\n".join([AS_IT_IS, *wrap_wide_text(_with_own_marks(text), width)])) for name, text in rows],
-                col_max,
-                col_spacing,
-            )
+            wrapped = [(name, wrap_wide_text(_with_own_marks(text), width)) for name, text in rows]
+            super().write_dl([(name, "\n".join([AS_IT_IS, *lines])) for name, lines in wrapped], col_max, col_spacing)
 
     return Formatter
 

@@ -36,12 +36,11 @@ async def begin_samples(runner: Runner) -> None:
     Args:
         runner: The runner of the demo; samples of agents that it does not have are left out.
     """
+    tenant = runner.inbox.tenant
     for thread_id, agent, input in SAMPLES:
         if agent in runner.startable:
             with contextlib.suppress(ConflictError):
-                await runner.start(
-                    runner.inbox.tenant, thread_id, agent, input, by=STARTER, check=refuse_second_sample_run
-                )
+                await runner.start(tenant, thread_id, agent, input, by=STARTER, check=refuse_second_sample_run)
 
 
 def refuse_second_sample_run(thread: object) -> None:

@@ -149,9 +149,8 @@ def erase(
     request.
     """
     if len([way for way in (ids, person, before, agent, all_agents) if way]) != 1:
-        raise InvalidError.of(
-            "id", "choose one: ids of requests, --person NAME, --before DATE, --agent NAME or --all-agents"
-        )
+        what = "choose one: ids of requests, --person NAME, --before DATE, --agent NAME or --all-agents"
+        raise InvalidError.of("id", what)
     if namespace and not agent:
         raise InvalidError.of("namespace", "only with --agent NAME")
     if agent or all_agents:

@@ -36,21 +36,15 @@ MAIL = {
     "subject": "Your order 1182",
     "body": "Your parcel came nine days late. I am sorry for that.",
 }
+DELETION = Action("delete_customer", {"customer": "c-77"})
+REFUND = Action("refund", {"order": 1182, "amount": 40})
+WHY_REFUND = "The parcel came nine days late and the customer wrote twice."
 SAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     "sample-question": ("Which color should the poster have?", {}),
     "sample-form": ("Which sport do you like?", {"form": FORM}),
     "sample-mail": ("Send this mail?", {"action": Action("send_mail", MAIL)}),
-    "sample-delete": (
-        "Delete customer c-77?",
-        {"action": Action("delete_customer", {"customer": "c-77"}), "tier": "irreversible"},
-    ),
-    "sample-refund": (
-        "Refund 40 for order 1182?",
-        {
-            "description": "The parcel came nine days late and the customer wrote twice.",
-            "action": Action("refund", {"order": 1182, "amount": 40}),
-        },
-    ),
+    "sample-delete": ("Delete customer c-77?", {"action": DELETION, "tier": "irreversible"}),
+    "sample-refund": ("Refund 40 for order 1182?", {"action": REFUND, "description": WHY_REFUND}),
 }
 """The title and the other fields of each request, by its id."""
 
@@ -115,9 +109,8 @@ def serve(
     from ringi.server.identity import Oidc, TrustedProxy
     from ringi.server.settings import ServerSettings
 
-    settings = ServerSettings.load(
-        no_auth=no_auth, hosts=(host, *(allow_host or ())), oidc=Oidc.load(), proxy=TrustedProxy.load()
-    )
+    hosts = (host, *(allow_host or ()))
+    settings = ServerSettings.load(no_auth=no_auth, hosts=hosts, oidc=Oidc.load(), proxy=TrustedProxy.load())
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     loaded = load_agents(agents) if agents else []
     _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), store_timeout=store_timeout, **place)
@@ -144,9 +137,8 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         print_json_or_text({"url": address}, cli_text("running", opened=opened), json_)
 
     options = {"settings": settings, "person": process_user_name(), "announce": announce}
-    run_on_event_loop(
-        serve_until_signal(agents, extensions=served_extensions(has_agents=bool(agents)), **options, **place)
-    )
+    extensions = served_extensions(has_agents=bool(agents))
+    run_on_event_loop(serve_until_signal(agents, extensions=extensions, **options, **place))
 
 
 async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:

@@ -155,9 +155,8 @@ def token_show(
     except FileNotFoundError as error:
         raise SettingError("tokens", str(path), "no server has run on this machine: start `ringi serve`") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SettingError(
-            "tokens", str(path), "the file has no token of this role: start `ringi serve` to create it"
-        ) from error
+        why = "the file has no token of this role: start `ringi serve` to create it"
+        raise SettingError("tokens", str(path), why) from error
     print_json_or_text(data, escape_hidden_characters(data["token"]), json_)
 
 
@@ -188,9 +187,8 @@ def server_address() -> str:
     try:
         return public_url() or str(json.loads((home_folder() / "tokens.json").read_text())["url"])
     except FileNotFoundError as error:
-        raise SettingError(
-            "server", None, "no server has run on this machine: pass its address with --server, or start `ringi serve`"
-        ) from error
+        why = "no server has run on this machine: pass its address with --server, or start `ringi serve`"
+        raise SettingError("server", None, why) from error
 
 
 def token_revoke(

@@ -40,9 +40,8 @@ class WatchApp(App[None]):
     BINDINGS = [
         *terminal_bindings("everywhere", {"help": "help"}, key_display="?"),
         *terminal_bindings("everywhere", {"quit": "leave"}),
-        *terminal_bindings(
-            "everywhere", {"interrupt": "interrupt", "suspend": "suspend_process"}, show=False, priority=True
-        ),
+        *terminal_bindings("everywhere", {"interrupt": "interrupt"}, show=False, priority=True),
+        *terminal_bindings("everywhere", {"suspend": "suspend_process"}, show=False, priority=True),
     ]
 
     def __init__(self, inbox: StoreInbox, name: str, groups: tuple[str, ...] = ()) -> None:

@@ -68,8 +68,7 @@ class RequestList:
         """Add the next page to the end of the list."""
         if not (self.has_more and self.listed):
             return
-        last = list(self.listed.values())[-1]
-        before = {"before": self.urgent.cursor_of(last)}
+        before = {"before": self.urgent.cursor_of(next(reversed(self.listed.values())))}
         with self._taking_changes():
             found = await self.inbox.search(self._query(PAGE + 1).model_copy(update=before))
             self.has_more = len(found) > PAGE
