@@ -66,7 +66,8 @@ async def fill(url: str, count: int) -> None:
             written += some
             if written % 50_000 == 0:
                 print(f"  {written:,} of {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
-        connection = await database.connect(maintenance_work_mem="512MB")
+        connection = await database.connect()
+        await connection.execute("SET maintenance_work_mem = '512MB'")
         await connection.execute(index, timeout=LONG)
         # A server does this by itself within a minute.
         await connection.execute("VACUUM ANALYZE", timeout=LONG)
@@ -88,7 +89,8 @@ async def write_some(url: str, start: int, count: int) -> int:
 
 async def copy(database: PostgresDatabase, rows: Rows) -> None:
     columns = {"requests": COLUMNS, "texts": TEXT_COLUMNS, "events": ("number", *EVENT_COLUMNS)}
-    connection = await database.connect(synchronous_commit="off")
+    connection = await database.connect()
+    await connection.execute("SET synchronous_commit = off")
     async with connection.transaction():
         for table, names in columns.items():
             await connection.copy_records_to_table(table, records=rows[table], columns=names, timeout=LONG)

@@ -182,7 +182,8 @@ async def fill_postgres(database: PostgresDatabase, count: int) -> None:
     began, left = time.monotonic(), batches(copies(postgres.postgres_record_columns, count))
 
     async def write() -> None:
-        connection = await database.connect(synchronous_commit="off")
+        connection = await database.connect()
+        await connection.execute("SET synchronous_commit = off")
         for some in left:
             rows = [tuple(each.values()) for each in some]
             await connection.copy_records_to_table("requests", records=rows, columns=tuple(some[0]), timeout=600)

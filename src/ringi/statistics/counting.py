@@ -89,7 +89,7 @@ class CountedDays(NamedTuple):
         queues = [queue for each in months for queue in each if visible(audience_from_json(queue[0]))]
         before = [counts for each, counts in self.days.items() if day and day.replace(day=1) <= each < day]
         hours = [hour for counts in before for (audience, _), hour in counts.hours.items() if visible(audience)]
-        return sum(entered - left for _, entered, left in queues) + sum(map(hourly_queue_change, hours))
+        return sum(int(entered - left) for _, entered, left in queues) + sum(map(hourly_queue_change, hours))
 
 
 class Statistics:

@@ -423,7 +423,7 @@ class EventStream:
             await connection.wait_closed(receive)
         finally:
             connection.is_over = True
-            if feeding:
+            if feeding is not None:
                 feeding.cancel()
             opening.leave(connection)
             self._streams.release(connection)
