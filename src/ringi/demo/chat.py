@@ -113,4 +113,4 @@ def memories_in(messages: Sequence[BaseMessage]) -> str:
 def results_of(messages: Sequence[BaseMessage]) -> list[str]:
     """Return the tool results of the newest turn."""
     newest = takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages))
-    return [message.text for message in newest][::-1]
+    return [str(message.text) for message in newest][::-1]

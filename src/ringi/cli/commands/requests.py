@@ -146,9 +146,9 @@ def list_(
     rows = []
     for each in found:
         age = age_text(each.ended_at if is_by_end and each.ended_at else each.created_at, now)
-        kind, priority = cli_text(f"kind.{each.kind}"), cli_text(f"short_priority.{each.priority or 'normal'}")
+        kind_, rank = cli_text(f"kind.{each.kind}"), cli_text(f"short_priority.{each.priority or 'normal'}")
         agent, title = asking_agent_text(each), title_of_request(each)
-        rows.append((each.id, kind, request_end_text(each), age, agent, priority, title))
+        rows.append((each.id, kind_, request_end_text(each), age, agent, rank, title))
     columns = ("id", "kind", "status", "age", "agent", "priority", "title")
     session.say(None, listing_text(columns, rows, "no_requests", found.next))
 

@@ -95,7 +95,7 @@ class OpenAIRun(StoredRun):
         if not isinstance(converted, list):
             converted = [{"role": each.role, "content": each.text} for each in run_input_messages(converted)]
         # An earlier run of the thread left its conversation.
-        history: list[Any] = run.state.data["history"] if run.state and isinstance(run.state.data, dict) else []
+        history: Any = run.state.data["history"] if run.state and isinstance(run.state.data, dict) else []
         return [*history, *converted]
 
     async def _restored(
