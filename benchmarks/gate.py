@@ -16,7 +16,7 @@ from tests.servers import mortal_postgres
 
 from benchmarks.measure import Row, folder, percentile
 from benchmarks.threads import Desk, counting_desk, desk_at
-from ringi.integrations.langchain import Approval
+from ringi import Approval
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

@@ -27,11 +27,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from benchmarks.measure import Row, folder
 from benchmarks.shops import SHOPS, Args, Shop
 from benchmarks.threads import Desk, desk_at
+from ringi import Approval
 from ringi.base import canonical
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

@@ -48,7 +48,8 @@ from ringi.domain.thread import FenceError, Thread
 from ringi.errors import ConflictError, InvalidError, NotAuthorizedError, NotFoundError, UnavailableError
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import StoreInbox
-from ringi.testing import ManualClock, a_thread
+from ringi.testing import ManualClock
+from ringi.testing.factories import a_thread
 
 ACTION = Action("refund", {"amount": 40})
 LEASE = timedelta(seconds=30)

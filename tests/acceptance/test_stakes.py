@@ -13,8 +13,8 @@ from tests.acceptance.detail import ask, choose, decided, opened, press, respond
 from tests.acceptance.test_votes import picture
 from tests.tiers import WIDE
 
+from ringi import Policy
 from ringi.connect import store_inbox
-from ringi.policy import Policy
 from ringi.policy.question import question_about_call
 from ringi.server.serialize import public_request
 

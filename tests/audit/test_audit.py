@@ -18,8 +18,9 @@ from ringi.forms.fields import Select
 from ringi.forms.form import Form
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import StoreInbox
-from ringi.testing import ManualClock, a_request, a_thread, store_request
+from ringi.testing import ManualClock, store_request
 from ringi.testing.clock import NOON
+from ringi.testing.factories import a_request, a_thread
 
 SCHEMA = {"type": "object", "properties": {"amount": {"type": "integer"}}}
 

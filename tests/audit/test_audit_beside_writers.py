@@ -20,8 +20,9 @@ from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
-from ringi.testing import a_request, store_request
+from ringi.testing import store_request
 from ringi.testing.clock import NOON
+from ringi.testing.factories import a_request
 
 WRITERS = 4
 ROUNDS = 5

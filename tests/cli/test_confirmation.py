@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from ringi import Action
+from ringi import Action, Policy
 from ringi.base.clock import utc_now
 from ringi.cli.terminal.confirmation import confirmation_fact, needs_confirmation_step, request_digest_number
 from ringi.domain import Ask
 from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
-from ringi.policy import Policy
 from ringi.policy.question import question_about_call
 
 CASES = json.loads((Path(__file__).parent / "facts.json").read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from tests.cli.test_commands import output_of, ringi
 from tests.cli.test_watch_answers import TEN, fill_ten
 from tests.sources import files, source_of
 
-from ringi import Action, Form, errors
+from ringi import Action, Form, Policy, errors
 from ringi.base.clock import utc_now
 from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
@@ -29,7 +29,6 @@ from ringi.domain.request import Request
 from ringi.errors import FieldError, RingiError
 from ringi.forms.fields import Number, Text
 from ringi.inbox.offboarding import HoldingKind
-from ringi.policy import Policy
 from ringi.policy.question import question_about_call
 
 REFUND = Action("refund", {"order": 1182, "note": "遅れ"})

@@ -12,8 +12,8 @@ from tests.runs.world import at_work
 from tests.server.world import open_world
 
 import ringi
+from ringi import Approval
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
 
 SCHEMA = {
     "type": "object",

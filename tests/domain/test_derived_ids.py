@@ -11,10 +11,10 @@ from tests.server.world import World, open_world, until
 
 import ringi
 import ringi.sync
+from ringi import Approval
 from ringi.connect import open
 from ringi.domain.ask import DERIVED, Ask
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
 
 TAKEN = ["q-" + "0" * 32, "p-" + "0123456789abcdef" * 2]
 FREE = ["q-1", "q-" + "0" * 31, "q-" + "0" * 33, "q-" + "A" * 32, "x-" + "0" * 32, "0" * 32, "my.q-" + "0" * 32]

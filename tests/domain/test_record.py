@@ -22,8 +22,8 @@ from ringi.domain.record import (
     unix_microseconds,
 )
 from ringi.errors import InvalidError
-from ringi.testing import a_request
 from ringi.testing.clock import NOON
+from ringi.testing.factories import a_request
 
 HASHED_TEXTS = ("tenant", "record", "record_id", "type", "payload_digest", "previous")
 TIMES = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-7.5))]))

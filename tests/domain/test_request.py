@@ -14,8 +14,9 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.forms.fields import Number, Select
 from ringi.forms.form import Form
-from ringi.testing import a_request, answer_to
+from ringi.testing import answer_to
 from ringi.testing.clock import NOON
+from ringi.testing.factories import a_request
 
 LEASE = timedelta(minutes=15)
 FORM = Form([Select("reason", options=["late", "damaged"])])

@@ -9,8 +9,8 @@ from tests.raising import raises_code
 
 from ringi.domain.thread import Failure, FenceError, Run, Thread
 from ringi.privacy.redaction import thread_without_content
-from ringi.testing import a_thread
 from ringi.testing.clock import NOON
+from ringi.testing.factories import a_thread
 
 LEASE = timedelta(seconds=30)
 LATER = NOON + LEASE

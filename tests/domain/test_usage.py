@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from ringi.audit.verify import RecordTrail
 from ringi.domain.thread import Failure, ModelCalls, Run, Thread
-from ringi.testing import a_thread
 from ringi.testing.clock import NOON
+from ringi.testing.factories import a_thread
 
 LEASE = timedelta(seconds=30)
 SPENT = (ModelCalls(model="m", calls=1, input_tokens=10, output_tokens=2, seconds=1.5),)

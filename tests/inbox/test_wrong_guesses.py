@@ -16,14 +16,12 @@ import pytest
 
 import ringi
 import ringi.testing
-from ringi import Form, Person, Text, ask
+from ringi import Agent, Form, Person, Policy, Text, ask
 from ringi.base.extras import UnsupportedError
 from ringi.base.settings import SettingError
 from ringi.domain import Webhook
 from ringi.errors import InvalidError
 from ringi.inbox import Inbox
-from ringi.policy import Policy
-from ringi.runs import Agent
 
 
 class Answer(pydantic.BaseModel):

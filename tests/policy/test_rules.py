@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from ringi import Policy
 from ringi.errors import InvalidError
-from ringi.policy import Policy
 from ringi.policy.rules import is_tool_named_by_rule
 
 

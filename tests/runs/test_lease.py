@@ -26,7 +26,7 @@ from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
 from ringi.runs.lease import LEASE_SECONDS, Lease, PendingReleases, hold_thread_lease
 from ringi.runs.reconciler import Reconciler
-from ringi.testing import a_thread
+from ringi.testing.factories import a_thread
 
 R = TypeVar("R", bound=Record)
 KEY = Key("default", "t1")

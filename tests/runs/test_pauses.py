@@ -16,6 +16,7 @@ from tests.runs.test_stream import Log
 from tests.runs.world import World, opened, until, working
 
 import ringi
+from ringi import Approval
 from ringi.audit.verify import verify_store
 from ringi.base.outages import PausedError
 from ringi.connect import open_backend, open_inbox_on_backend
@@ -26,7 +27,6 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError, UnavailableError
 from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.functions import gate
-from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runs.worker import Worker
 from ringi.testing.model import ScriptedModel, scripted_turns, tool_call

@@ -20,9 +20,8 @@ from tests.runs.test_interrupt_formats import TWO_PAYMENTS, Effects, even, gated
 from tests.runs.test_pitfalls import Bare, State, chain, side_by_side
 from tests.runs.world import World, at_work, checked, opened, working
 
-from ringi import Action, ask
+from ringi import Action, Approval, ask
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 
 PAY = TWO_PAYMENTS[0]

@@ -12,7 +12,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Run
 from ringi.domain.voting import Decider
 from ringi.runs.context import is_outcome_void
-from ringi.testing import NOON
+from ringi.testing.clock import NOON
 
 
 def answered(interrupt_id: str, *, is_read: bool) -> tuple[Request, Question]:

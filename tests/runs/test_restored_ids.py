@@ -20,10 +20,9 @@ from langgraph.types import Send, interrupt
 from tests.runs.world import at_work, model
 
 import ringi
-from ringi import Agent
+from ringi import Agent, Approval
 from ringi.backends.sqlite.backup import copy_sqlite_store
 from ringi.domain.request import Request
-from ringi.integrations.langchain import Approval
 
 
 class State(TypedDict):

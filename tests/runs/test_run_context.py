@@ -14,11 +14,10 @@ from tests.integrations.langchain.office import Till, agent, call, calls
 from tests.raising import raises_code
 from tests.runs.world import World, at_work, demo, opened, working
 
-from ringi import Action
+from ringi import Action, Approval
 from ringi.domain import Ask
 from ringi.domain.record import Key
 from ringi.errors import ConflictError
-from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runs.context import find_run_context, run_context
 from ringi.testing.model import ScriptedModel

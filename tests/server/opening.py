@@ -15,7 +15,8 @@ from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Ask
 from ringi.inbox.inbox import StoreInbox
-from ringi.server import App, Keys, ServerComponents, ServerSettings
+from ringi.server import Keys, ServerComponents, ServerSettings
+from ringi.server.app import App
 
 KEYS = Keys(SECRET)
 

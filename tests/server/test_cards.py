@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.server.world import World, open_world
 
+from ringi import Policy
 from ringi.base.clock import utc_now
 from ringi.connect import open
 from ringi.domain.ask import request_content_digest
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.policy import Policy
 from ringi.policy.question import question_about_call
 
 CARD: dict[str, Any] = {"effect": "reads one order", "reversible": True, "tier": "low", "above_limit": False}

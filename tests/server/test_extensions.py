@@ -13,13 +13,9 @@ from tests.server.world import World, open_world
 
 from ringi.base.model import StrictModel
 from ringi.domain.ask import parse_body
-from ringi.server.auth.authenticator import Authenticator
 from ringi.server.calls import json_body, reply
-from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension
-from ringi.server.limits import AskLimits
+from ringi.server.extension import Extension, RouteContext
 from ringi.server.openapi import route_docs
-from ringi.server.sse.sse import Streams
 
 
 class Greeting(StrictModel):
@@ -38,8 +34,8 @@ class Echo(BaseModel):
 class EchoRoutes:
     """One route."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, _: Streams) -> None:
-        self._auth, self._settings = auth, components.settings
+    def __init__(self, context: RouteContext) -> None:
+        self._context, self._settings = context, context.components.settings
 
     def add_to(self, api: FastAPI) -> None:
         docs = route_docs("Echo", body="Greeting")
@@ -47,7 +43,7 @@ class EchoRoutes:
 
     async def echo(self, http: HttpRequest, id: str) -> HttpResponse:
         """Say it again."""
-        who = self._auth.caller(http.scope)
+        who = self._context.caller(http.scope)
         greeting = parse_body(Greeting, await json_body(http, max_depth=self._settings.max_depth))
         return reply(Echo(words=greeting.words, by=who.actor))
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
+from ringi import Policy
 from ringi.domain.precedent import MOST_AMOUNTS, MOST_READ, PERIOD, Precedent, precedent_of_request
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
-from ringi.policy import Policy
 from ringi.policy.question import question_about_call
 
 POLICY = Policy.parse({"rules": [{"tools": ["pay"]}], "cards": {"pay": {"amount": "amount", "unit": "JPY"}}})

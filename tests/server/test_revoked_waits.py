@@ -22,7 +22,8 @@ from ringi.protocols.agui import EXTENSION as AGUI
 from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
-from ringi.server import App, Keys, ServerComponents, ServerSettings
+from ringi.server import Keys, ServerComponents, ServerSettings
+from ringi.server.app import App
 from ringi.server.auth.revocations import Revocation
 from ringi.server.sse import conversation
 from ringi_apps.assistant import access

@@ -12,12 +12,12 @@ import httpx
 import pytest
 from tests.server.world import World
 
+from ringi import Policy
 from ringi.domain.ask import Action, Ask
 from ringi.domain.checks import Check
 from ringi.domain.journal import Journal
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.policy import Policy
 from ringi.policy.question import question_about_call
 from ringi.privacy.candidates import Sweep
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
+from ringi import Policy
 from ringi.connect import open
 from ringi.domain.ask import Ask
 from ringi.domain.record import cursor_after_record
 from ringi.domain.urgency import DUE_SOON
-from ringi.policy import Policy, ToolCard
+from ringi.policy import ToolCard
 from ringi.policy.question import question_about_call
 from ringi.policy.rules import Rule
 from ringi.server.routes import requests

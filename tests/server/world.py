@@ -27,7 +27,8 @@ from ringi.protocols.agui import EXTENSION as AGUI
 from ringi.protocols.hitl import EXTENSION as HITL
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
-from ringi.server import App, Keys, ServerComponents, ServerSettings
+from ringi.server import Keys, ServerComponents, ServerSettings
+from ringi.server.app import App
 from ringi.server.connections import UvicornServer, uvicorn_config
 from ringi.server.extension import Extension
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS

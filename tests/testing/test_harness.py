@@ -15,10 +15,10 @@ from langgraph.types import interrupt
 from tests.integrations.langchain.office import Till
 
 import ringi
-from ringi import Action, Form, Select, ask, sync
+from ringi import Action, Approval, Form, Select, ask, sync
 from ringi.errors import InvalidError, WaitTimeoutError
 from ringi.inbox.inbox import StoreInbox
-from ringi.integrations.langchain import Approval, FinishGate, ask_human
+from ringi.integrations.langchain import FinishGate, ask_human
 from ringi.runs.agent import Agent
 from ringi.testing import (
     Reply,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ringi import Agent
 from ringi.demo import frameworks
-from ringi.runs import Agent
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -13,13 +13,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import tool
 
-from ringi import Action, ask
+from ringi import Action, Agent, ask
 from ringi.base import canonical
 from ringi.demo.data import object_schema, package_toml
 from ringi.demo.preferences import FORM
 from ringi.demo.shop import ARGS, exact
 from ringi.integrations.langchain import Remember
-from ringi.runs import Agent
 
 MAX_MATCHED_CHARACTERS = 2_000
 """Characters at the start of a message in which the scripted model looks for patterns."""

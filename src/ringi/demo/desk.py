@@ -9,9 +9,9 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from ringi import Agent, Approval
 from ringi.demo.data import TASK, package_toml
-from ringi.integrations.langchain import Approval
-from ringi.runs import Agent, State
+from ringi.runs import State
 from ringi.testing import ScriptedModel, tool_call
 
 PROMPT = "You work at the desk of a shop. Do the task with one call of one of your tools."

@@ -8,9 +8,10 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 
+from ringi import Agent
 from ringi.demo.data import TASK
 from ringi.integrations.langchain import FinishGate
-from ringi.runs import Agent, State
+from ringi.runs import State
 
 PROMPT = "Do the task in one go, and answer with the result itself."
 

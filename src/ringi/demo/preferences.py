@@ -8,10 +8,9 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.config import get_store
 from langgraph.func import entrypoint, task
 
-from ringi import Form, Select, TextArea, ask
+from ringi import Agent, Form, Select, TextArea, ask
 from ringi.domain import Button
 from ringi.forms import Option
-from ringi.runs import Agent
 
 SPORTS = {"basketball": "Basketball", "football": "Football", "swimming": "Swimming", "running": "Running"}
 OFTEN = {"daily": "Every day", "weekly": "Every week", "monthly": "Every month"}

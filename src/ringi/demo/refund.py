@@ -7,9 +7,8 @@ from typing import Any, TypedDict
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
-from ringi import Action, ask
+from ringi import Action, Agent, ask
 from ringi.demo.shop import ARGS, exact, order_facts
-from ringi.runs import Agent
 
 PROMPT = """Explain why order {order} deserves a refund of {amount}.
 Write two sentences for the person who decides, from these facts of the shop alone, and ask for nothing. {facts}"""

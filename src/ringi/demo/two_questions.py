@@ -6,8 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
 
-from ringi import ask
-from ringi.runs import Agent
+from ringi import Agent, ask
 
 QUESTIONS = {"colour": "Which color should the poster have?", "city": "In which city should it hang?"}
 

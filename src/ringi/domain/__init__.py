@@ -1,7 +1,7 @@
 """The records of Ringi, their events and their state machines, without any input or output."""
 
 from ringi.base.validation import Name
-from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button, Decision, Id, Wording, parse_body
+from ringi.domain.ask import Answer, Ask, Button, Decision, Id, Wording, parse_body
 from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.domain.events import Webhook
 from ringi.domain.journal import Journal, JournalEntry, entries_in
@@ -12,7 +12,6 @@ from ringi.domain.record import (
     START,
     SYSTEM,
     THREAD,
-    Event,
     Key,
     Page,
     Position,
@@ -21,7 +20,6 @@ from ringi.domain.record import (
     Viewer,
     record_topic,
 )
-from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.domain.voting import Tier
@@ -32,15 +30,12 @@ __all__ = [
     "START",
     "SYSTEM",
     "THREAD",
-    "Action",
     "Answer",
     "Ask",
-    "AskOptions",
     "Button",
     "Code",
     "Decision",
     "Diff",
-    "Event",
     "Id",
     "Image",
     "Journal",
@@ -52,7 +47,6 @@ __all__ = [
     "Page",
     "Position",
     "Query",
-    "Request",
     "Status",
     "Table",
     "Thread",

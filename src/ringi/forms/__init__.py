@@ -2,20 +2,15 @@
 
 from ringi.forms.arguments import CallCheck
 from ringi.forms.field_parts import MAX_LABEL, Option
-from ringi.forms.fields import MAX_OPTIONS, MultiSelect, Select, TextArea
-from ringi.forms.form import Form
+from ringi.forms.fields import MAX_OPTIONS
 from ringi.forms.json_schema import InstanceCheck, check_instance, check_json, check_schema
 
 __all__ = [
     "MAX_LABEL",
     "MAX_OPTIONS",
     "CallCheck",
-    "Form",
     "InstanceCheck",
-    "MultiSelect",
     "Option",
-    "Select",
-    "TextArea",
     "check_instance",
     "check_json",
     "check_schema",

@@ -395,7 +395,10 @@ class Policy(PolicyData):
         return self.facts_of(tool, args, effects)
 
     def check_tools(
-        self, arguments: ToolArguments, facts: Collection[str] = (), only: Collection[str] | None = None
+        self,
+        arguments: Mapping[str, frozenset[str] | None],
+        facts: Collection[str] = (),
+        only: Collection[str] | None = None,
     ) -> None:
         """Check that the rules and cards name only these tools, their arguments, and these facts.
 

@@ -30,13 +30,11 @@ from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError
 from ringi.runs.messages import run_user_messages
 from ringi.runs.stream_writer import superseded_message_id
-from ringi.server.auth.authenticator import Authenticator, Principal, channel_of, server_base_path
+from ringi.server.auth.authenticator import Principal, channel_of, server_base_path
 from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.calls import StrictPlainRoute, json_body
-from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension
+from ringi.server.extension import Extension, RouteContext
 from ringi.server.language import server_texts_for_caller
-from ringi.server.limits import AskLimits
 from ringi.server.message_parts import UserMessage, parse_user_message
 from ringi.server.openapi import parameter, stream_docs
 from ringi.server.problems import http_status_of_error
@@ -61,7 +59,7 @@ from ringi.server.sse.run_output import (
     readable_requests_by_id,
     run_output,
 )
-from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamConnection, Streams, encode_sse
+from ringi.server.sse.sse import COMMENT, EventStream, StreamConnection, encode_sse
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
@@ -109,13 +107,14 @@ class AguiContext(NamedTuple):
 class AguiRoutes:
     """`POST /agui/{agent}`, and `POST /agui/{agent}/connect` for the history."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._auth, self._streams, self._settings = auth, streams, components.settings
-        self._backend, self._conversations = components.backend, Conversations(components, limits)
+    def __init__(self, context: RouteContext) -> None:
+        self._context, self._settings = context, context.components.settings
+        self._backend = context.components.backend
+        self._conversations = Conversations(context.components, context.limits)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
-        stream = EventStream(self._auth, self._streams, heartbeat=COMMENT)
+        stream = EventStream(self._context.auth, self._context.streams, heartbeat=COMMENT)
         for path, action in (("/agui/{agent}", self._turn), ("/agui/{agent}/connect", self._connect)):
             endpoint = StreamAfterAction(action, self._feed, stream)
             api.router.routes.append(StrictPlainRoute(path, endpoint, methods=["POST"]))
@@ -132,7 +131,7 @@ class AguiRoutes:
 
     async def _read(self, http: HttpRequest) -> tuple[AguiTurn, str, AguiContext]:
         """Return the input of a call, the name of its agent, and its context without a thread."""
-        caller = self._auth.caller(http.scope)
+        caller = self._context.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         others_text, base = server_texts_for_caller(http.scope)["waits_for_others"], server_base_path(http.scope)
         return turn, str(http.path_params["agent"]), AguiContext(caller, turn.run_id, others_text, base)
@@ -150,7 +149,7 @@ class AguiRoutes:
                 last = newest_agui_message(turn)
                 message = parse_user_message(last.get("content"))
                 input = user_text_as_run_input(message.text, str(last.get("id") or turn.run_id))
-            poll = LongPoll(self._auth, self._streams, http.scope)
+            poll = self._context.long_poll(http.scope)
             thread = await self._conversations.begin(poll, thread, turn.thread_id, agent, input, message.images)
             return context._replace(thread=thread)
         require_person(context.caller)

@@ -12,16 +12,13 @@ from starlette.responses import Response as HttpResponse
 from ringi.base.model import StrictModel
 from ringi.domain.ask import Answer, Id, parse_body
 from ringi.errors import NotFoundError
-from ringi.server.auth.authenticator import Authenticator, channel_of
+from ringi.server.auth.authenticator import channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable
 from ringi.server.callers import PersonCaller
 from ringi.server.calls import http_status_after_answer, json_body, reply
-from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension
+from ringi.server.extension import Extension, RouteContext
 from ringi.server.language import server_texts_for_caller
-from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
-from ringi.server.sse.sse import Streams
 
 
 class HitlAnswer(StrictModel):
@@ -46,8 +43,8 @@ class HitlResult(BaseModel):
 class HitlRoutes:
     """The answer to a form of a chat."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._components = components
+    def __init__(self, context: RouteContext) -> None:
+        self._components = context.components
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""

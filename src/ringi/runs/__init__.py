@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ringi.base.extras import lazy_exports
-from ringi.runs.agent import Agent, State, no_output
+from ringi.runs.agent import State, no_output
 
 if TYPE_CHECKING:
     from ringi.runs.cleanup import is_asked_by, open_requests, requests_of_run
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ringi.runs.runner import Runner
 
 __all__ = [
-    "Agent",
     "RunContext",
     "Runner",
     "State",

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from ringi.base.extras import lazy_exports
 
 if TYPE_CHECKING:
-    from ringi.server.app import App
-    from ringi.server.auth.authenticator import Authenticator, Keys, Principal, channel_of
+    from ringi.server.auth.authenticator import Keys, Principal, channel_of
     from ringi.server.auth.permissions import (
         inbox_for,
         is_theirs_to_answer,
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from ringi.server.calls import json_body, reply
     from ringi.server.components import ServerComponents
     from ringi.server.embedded import EmbeddedApp, create_app
-    from ringi.server.extension import Extension, installed_extensions
+    from ringi.server.extension import Extension, RouteContext, installed_extensions
     from ringi.server.language import language_for
-    from ringi.server.limits import AskLimits
     from ringi.server.openapi import route_docs, schema_reference
     from ringi.server.refusals import RefusalError
     from ringi.server.routes.requests import Cursor
@@ -31,12 +29,9 @@ if TYPE_CHECKING:
     from ringi.server.serialize import public_request
     from ringi.server.settings import ServerSettings
     from ringi.server.sse.run_output import parse_cursor
-    from ringi.server.sse.sse import LongPoll, Streams
+    from ringi.server.sse.sse import LongPoll
 
 __all__ = [
-    "App",
-    "AskLimits",
-    "Authenticator",
     "Cursor",
     "EmbeddedApp",
     "Extension",
@@ -45,10 +40,10 @@ __all__ = [
     "Principal",
     "Problem",
     "RefusalError",
+    "RouteContext",
     "RunStarted",
     "ServerComponents",
     "ServerSettings",
-    "Streams",
     "ThreadName",
     "channel_of",
     "create_app",
@@ -73,17 +68,15 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
-        "app": "App",
-        "auth.authenticator": "Authenticator Keys Principal channel_of",
+        "auth.authenticator": "Keys Principal channel_of",
         "auth.permissions": (
             "inbox_for is_theirs_to_answer may_read may_read_thread require_answerable require_person "
             "require_readable_thread visible_query"
         ),
         "calls": "json_body reply",
         "embedded": "EmbeddedApp create_app",
-        "extension": "Extension installed_extensions",
+        "extension": "Extension RouteContext installed_extensions",
         "language": "language_for",
-        "limits": "AskLimits",
         "openapi": "route_docs schema_reference",
         "components": "ServerComponents",
         "refusals": "RefusalError",
@@ -93,6 +86,6 @@ __getattr__ = lazy_exports(
         "serialize": "public_request",
         "settings": "ServerSettings",
         "sse.run_output": "parse_cursor",
-        "sse.sse": "LongPoll Streams",
+        "sse.sse": "LongPoll",
     },
 )

@@ -24,7 +24,7 @@ from ringi.server.auth.oidc_provider import OidcBearerTokens, OidcProvider
 from ringi.server.auth.revocations import LoadedRevocations
 from ringi.server.calls import RouteShortcut, StrictPlainRoute, StrictRoute
 from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension, RouteGroup
+from ringi.server.extension import Extension, RouteContext, RouteGroup
 from ringi.server.limits import AskLimits
 from ringi.server.middleware import WRITES, AuditorReadLog, SecurityMiddleware
 from ringi.server.openapi import openapi_document, openapi_operation_id
@@ -83,7 +83,8 @@ class App:
         self.api = api_without_routes(extensions)
         self.api.state.components, self.api.state.auth = components, auth
         statistics = self._statistics = StatisticsRoutes(components)
-        added = [extension.routes(components, auth, limits, self._streams) for extension in extensions]
+        context = RouteContext(components, auth, limits, self._streams)
+        added = [extension.routes(context) for extension in extensions]
         for router in ROUTERS:
             self.api.router.routes += router.routes
         groups: tuple[RouteGroup, ...] = (verbs, events, threads, chat, statistics, session, sign_in, health, *added)

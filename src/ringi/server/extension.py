@@ -10,12 +10,58 @@ from typing import Any, Protocol
 
 from fastapi import FastAPI
 from pydantic import BaseModel
+from starlette.types import Scope
 
 from ringi.runs.agent import Agent
-from ringi.server.auth.authenticator import Authenticator
+from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
-from ringi.server.sse.sse import Streams
+from ringi.server.sse.sse import LongPoll, Streams
+
+
+@dataclass(frozen=True)
+class RouteContext:
+    """What the routes of an extension use of the server that serves them."""
+
+    components: ServerComponents
+    """The store, the inbox, the runner, and the settings."""
+    auth: Authenticator
+    """Authenticates calls."""
+    limits: AskLimits
+    """Counts the requests and runs of each caller."""
+    streams: Streams
+    """The open streams and long polls."""
+
+    def caller(self, scope: Scope) -> Principal:
+        """Return the caller.
+
+        Args:
+            scope: The ASGI scope of the call.
+
+        Raises:
+            UnauthenticatedError: There is no valid token.
+            ForbiddenError: The caller may not write, or the page's cookie came from another site.
+        """
+        return self.auth.caller(scope)
+
+    async def count_run(self, caller: Principal) -> None:
+        """Count one more run of a caller.
+
+        Args:
+            caller: The caller.
+
+        Raises:
+            UnavailableError: The caller begins runs too fast, or has too many open requests.
+        """
+        await self.limits.check(self.components.inbox.for_tenant(caller.tenant), caller)
+
+    def long_poll(self, scope: Scope) -> LongPoll:
+        """Return the long poll of a caller; it ends with the server, and with the caller's token.
+
+        Args:
+            scope: The ASGI scope of the call.
+        """
+        return LongPoll(self.auth, self.streams, scope)
 
 
 class RouteGroup(Protocol):
@@ -41,8 +87,8 @@ MCP = EntryPoint("mcp", "ringi.gateways.mcp.routes:EXTENSION", GROUP)
 class Extension:
     """What a protocol or an application adds to the server: routes, their OpenAPI description, and example agents."""
 
-    routes: Callable[[ServerComponents, Authenticator, AskLimits, Streams], RouteGroup]
-    """Creates the routes when the server starts; they register their streams and long polls with the last argument."""
+    routes: Callable[[RouteContext], RouteGroup]
+    """Creates the routes when the server starts."""
     inputs: tuple[type[BaseModel], ...] = ()
     """The models of request bodies."""
     outputs: tuple[type[BaseModel], ...] = ()

@@ -3,15 +3,13 @@
 from typing import TYPE_CHECKING
 
 from ringi.base.extras import lazy_exports
-from ringi.testing.clock import NOON, ManualClock
-from ringi.testing.factories import a_journal, a_request, a_thread, answer_to, store_request
+from ringi.testing.clock import ManualClock
+from ringi.testing.factories import answer_to, store_request
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, UnusedRuleError
 
 if TYPE_CHECKING:
     from ringi.testing.harness import AgentResult, RunFailedError, TestHarness
     from ringi.testing.model import (
-        ModelOutput,
-        ModelScript,
         ScriptedModel,
         parallel_tool_calls,
         scripted_turns,
@@ -19,11 +17,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "NOON",
     "AgentResult",
     "ManualClock",
-    "ModelOutput",
-    "ModelScript",
     "Reply",
     "RunFailedError",
     "ScriptedModel",
@@ -31,9 +26,6 @@ __all__ = [
     "TestHarness",
     "UnansweredError",
     "UnusedRuleError",
-    "a_journal",
-    "a_request",
-    "a_thread",
     "answer_to",
     "parallel_tool_calls",
     "scripted_turns",
@@ -45,7 +37,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "harness": "AgentResult RunFailedError TestHarness",
-        "model": "ModelOutput ModelScript ScriptedModel parallel_tool_calls scripted_turns tool_call",
+        "model": "ScriptedModel parallel_tool_calls scripted_turns tool_call",
     },
 )
 

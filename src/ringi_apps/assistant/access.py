@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ringi import Request
 from ringi.base import JsonObject
 from ringi.contracts import find_record
-from ringi.domain import Key, Request, Thread, parse_body, record_topic
+from ringi.domain import Key, Thread, parse_body, record_topic
 from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ringi.runs import Agent, State, no_output
+from ringi import Agent
+from ringi.runs import State, no_output
 from ringi_apps.assistant.background import build_ask_graph, build_execute_graph, build_plan_graph
 from ringi_apps.assistant.conversation_graph import build_conversation_graph
 from ringi_apps.assistant.declarations import in_language

@@ -13,13 +13,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 
-from ringi import ask
+from ringi import Action as RequestAction
+from ringi import Form, MultiSelect, Request, Select, TextArea, ask
 from ringi.backends import report_outages
 from ringi.base import OutageError, jsonable
-from ringi.domain import Action as RequestAction
-from ringi.domain import Decision, Request
+from ringi.domain import Decision
 from ringi.errors import ConflictError, ForbiddenError
-from ringi.forms import MAX_OPTIONS, Form, MultiSelect, Select, TextArea, check_json
+from ringi.forms import MAX_OPTIONS, check_json
 from ringi.runs import RunContext, run_context
 from ringi_apps.assistant.declarations import ANY, Info, in_language
 from ringi_apps.assistant.event_context import BACKGROUND_PREFIX

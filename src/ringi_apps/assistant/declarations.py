@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from ringi.forms import CallCheck, Form, InstanceCheck
+from ringi import Form
+from ringi.forms import CallCheck, InstanceCheck
 
 LocalizedText: TypeAlias = str | Mapping[str, str]
 """A text, or texts by language: `{"en": "Projects", "ja": "プロジェクト"}`."""

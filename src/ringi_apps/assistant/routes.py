@@ -9,20 +9,16 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain import Answer, Request, parse_body
+from ringi import Agent, Request
+from ringi.domain import Answer, parse_body
 from ringi.errors import InvalidError
-from ringi.runs import Agent
 from ringi.server import (
-    AskLimits,
-    Authenticator,
     Cursor,
     Extension,
-    LongPoll,
     Principal,
     RefusalError,
+    RouteContext,
     RunStarted,
-    ServerComponents,
-    Streams,
     channel_of,
     inbox_for,
     json_body,
@@ -48,12 +44,9 @@ AgentName = Annotated[str | None, Query(description="The assistant, for a conver
 class AssistantRoutes:
     """The HTTP routes of assistants. A caller who may read a thread may read its memory."""
 
-    def __init__(
-        self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits, streams: Streams
-    ) -> None:
-        self._components, self._authenticator, self._limits = components, authenticator, limits
-        self._streams = streams
-        self._settings = components.settings
+    def __init__(self, context: RouteContext) -> None:
+        self._context, self._components = context, context.components
+        self._settings = context.components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes to the API."""
@@ -92,7 +85,7 @@ class AssistantRoutes:
         Other commands are `ask:<info>`, `any:<info>`, `refresh:<info>`, `again:<plan action>` and
         `unchanged:<plan action>`. `any` says that any value is fine, and `unchanged` asks to approve an obsolete plan.
         """
-        principal = self._authenticator.caller(http.scope)
+        principal = self._context.caller(http.scope)
         body = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
         access = self._access(http)
         conversation = await access.load(id, body.agent)
@@ -105,7 +98,7 @@ class AssistantRoutes:
             if is_asked or body.digest is not None or not action.confirmed:
                 return await self._approve(http, principal, conversation, action, body)
         if principal.role == "agent":
-            await self._limits.check(self._components.inbox.for_tenant(principal.tenant), principal)
+            await self._context.count_run(principal)
         # Without a message, this is the only hint of the language.
         context = {"language": language_for(http.scope)}
         build_event = lambda now: {**self._commands(http, now).build_event(action_id, body.args), **context}  # noqa: E731
@@ -171,7 +164,7 @@ class AssistantRoutes:
         return ActionCommands(now.assistant.definitions, now.memory, self._action_items(http, now))
 
     def _access(self, http: HttpRequest) -> ConversationAccess:
-        return ConversationAccess(self._components, LongPoll(self._authenticator, self._streams, http.scope))
+        return ConversationAccess(self._components, self._context.long_poll(http.scope))
 
 
 def request_summary(request: Request | None) -> models.PlanRequest | None:

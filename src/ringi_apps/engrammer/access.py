@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from ringi import Request
 from ringi.base import jsonable
 from ringi.contracts import Backend, Store
-from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, record_topic
+from ringi.domain import Key, Query, Thread, ThreadStatus, parse_body, record_topic
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import (

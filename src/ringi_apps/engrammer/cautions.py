@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from ringi.domain import Request
+from ringi import Request
 from ringi_apps.engrammer.insights import PlaybookOperation, replaced_bullets
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.similarity import may_contradict

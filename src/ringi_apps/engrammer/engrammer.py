@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ringi.runs import Agent, State, no_output
+from ringi import Agent
+from ringi.runs import State, no_output
 from ringi_apps.engrammer.deduplication import build_deduplication_graph
 from ringi_apps.engrammer.graph import build_conversation_graph
 from ringi_apps.engrammer.settings import EngrammerSettings

@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from ringi import Event
 from ringi.backends import report_outages
 from ringi.base import failpoint
 from ringi.contracts import Backend, Store, change_record, find_record
-from ringi.domain import START, SYSTEM, THREAD, Event, Journal, JournalEntry, Key, Position, Thread, entries_in
+from ringi.domain import START, SYSTEM, THREAD, Journal, JournalEntry, Key, Position, Thread, entries_in
 from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import RunContext, graph_state
 from ringi_apps.engrammer.entries import Entry, VersionedEntry

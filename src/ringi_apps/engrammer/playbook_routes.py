@@ -13,15 +13,15 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain import Key, Request, parse_body
+from ringi import Request
+from ringi.domain import Key, parse_body
 from ringi.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from ringi.runs import record_pages, resumes_run
 from ringi.server import (
-    Authenticator,
     Cursor,
     Principal,
+    RouteContext,
     RunStarted,
-    ServerComponents,
     json_body,
     parse_cursor,
     reply,
@@ -64,9 +64,9 @@ UNDO_ATTEMPTS = 5
 class PlaybookRoutes:
     """Playbooks over HTTP; agents may read the current bullets but change nothing."""
 
-    def __init__(self, components: ServerComponents, authenticator: Authenticator) -> None:
-        self._components, self._authenticator = components, authenticator
-        self._store, self._settings = components.backend.store, components.settings
+    def __init__(self, context: RouteContext) -> None:
+        self._context, self._components = context, context.components
+        self._store, self._settings = context.components.backend.store, context.components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -81,7 +81,7 @@ class PlaybookRoutes:
 
     async def find(self, http: HttpRequest) -> HttpResponse:
         """List the playbooks of the Engrammers on this server."""
-        who = self._authenticator.caller(http.scope)
+        who = self._context.caller(http.scope)
         items = [await self._summary(who, each) for each in self._served(who).values()]
         return reply(PlaybookPage(items=items, next=None))
 
@@ -233,7 +233,7 @@ class PlaybookRoutes:
         return {request.id: request for request in found}
 
     def _authorize(self, http: HttpRequest, id: str) -> tuple[Principal, Engrammer]:
-        who = self._authenticator.caller(http.scope)
+        who = self._context.caller(http.scope)
         engrammer = self._served(who).get(id)
         if engrammer is None:
             raise NotFoundError("playbook", id)

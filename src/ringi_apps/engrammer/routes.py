@@ -12,18 +12,14 @@ from fastapi import FastAPI
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain import Answer, Request, Thread, parse_body
+from ringi import Agent, Request
+from ringi.domain import Answer, Thread, parse_body
 from ringi.errors import ConflictError, ForbiddenError, InvalidError
-from ringi.runs import Agent
 from ringi.server import (
-    AskLimits,
-    Authenticator,
     Extension,
-    LongPoll,
     Principal,
     RefusalError,
-    ServerComponents,
-    Streams,
+    RouteContext,
     channel_of,
     inbox_for,
     is_theirs_to_answer,
@@ -88,12 +84,9 @@ class ViewTracker:
 class EngrammerRoutes:
     """Engrammers over HTTP; a caller who may read a conversation's first thread may read the conversation."""
 
-    def __init__(
-        self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits, streams: Streams
-    ) -> None:
-        self._components, self._authenticator, self._limits = components, authenticator, limits
-        self._streams = streams
-        self._playbooks, self._views = PlaybookRoutes(components, authenticator), ViewTracker()
+    def __init__(self, context: RouteContext) -> None:
+        self._context, self._components = context, context.components
+        self._playbooks, self._views = PlaybookRoutes(context), ViewTracker()
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -111,14 +104,14 @@ class EngrammerRoutes:
 
     async def start(self, http: HttpRequest) -> HttpResponse:
         """Ask a question and return at once; the answer and its insights are produced in the background."""
-        who, body = self._authenticator.caller(http.scope), parse_body(models.EngrammerStart, await self._body(http))
+        who, body = self._context.caller(http.scope), parse_body(models.EngrammerStart, await self._body(http))
         id = body.thread_id or f"engrammer-thread-{uuid.uuid4()}"
         thread = await self._begin(who, id, body)
         return reply(models.EngrammerStarted(thread_id=conversation_of(thread.id)))
 
     async def state(self, http: HttpRequest) -> HttpResponse:
         """Return the state of a conversation: the newest answer and all pending insights."""
-        who = self._authenticator.caller(http.scope)
+        who = self._context.caller(http.scope)
         body = parse_body(models.EngrammerStateQuery, await self._body(http))
         conversation = await CallerConversations(self._components, who).conversation(body.thread_id)
         self._views.record(who, conversation)
@@ -130,37 +123,37 @@ class EngrammerRoutes:
         Without names, an approval leaves out insights that may contradict one another.
         If two people decide at once, the first decision applies to all insights.
         """
-        who = self._authenticator.caller(http.scope)
+        who = self._context.caller(http.scope)
         require_person(who)
         body, conversations = parse_body(EngrammerContinue, await self._body(http)), self._conversations(http)
         conversation = await conversations.conversation(body.thread_id)
         digests, left_out = self._select(who, conversation, body)
         decided, conflicts = await self._decide(http, who, digests, body)
-        poll = LongPoll(self._authenticator, self._streams, http.scope)
+        poll = self._context.long_poll(http.scope)
         is_settled = await conversations.wait_until_settled(decided, self._components.settings.max_wait, poll)
         after = await conversations.conversation(conversation.id)
         return reply(continued_view(after, decided, conflicts, left_out, is_settled=is_settled))
 
     async def note(self, http: HttpRequest) -> HttpResponse:
         """Return a note of a source, or a bullet of a playbook."""
-        who, body = self._authenticator.caller(http.scope), parse_body(models.NoteQuery, await self._body(http))
+        who, body = self._context.caller(http.scope), parse_body(models.NoteQuery, await self._body(http))
         return reply(note_view(await self._note(who, body)))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return a conversation: its questions, answers and insights with their outcomes."""
-        who = self._authenticator.caller(http.scope)
+        who = self._context.caller(http.scope)
         conversation = await CallerConversations(self._components, who).conversation(id)
         self._views.record(who, conversation)
         return reply(conversation_view(conversation))
 
     async def ask(self, http: HttpRequest, id: str) -> HttpResponse:
         """Ask a question, even while earlier insights are pending; the run continues in the background."""
-        who, body = self._authenticator.caller(http.scope), parse_body(models.EngrammerQuestion, await self._body(http))
+        who, body = self._context.caller(http.scope), parse_body(models.EngrammerQuestion, await self._body(http))
         return run_reply(await self._begin(who, id, body))
 
     async def give_feedback(self, http: HttpRequest, id: str) -> HttpResponse:
         """Give feedback on an answer; the agent then reflects on it again."""
-        who = self._authenticator.caller(http.scope)
+        who = self._context.caller(http.scope)
         if who.role == "agent":
             raise ForbiddenError(NO_AGENT_FEEDBACK)
         body = parse_body(models.TurnFeedback, await self._body(http))
@@ -186,7 +179,7 @@ class EngrammerRoutes:
 
     async def _run(self, who: Principal, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
         if who.role == "agent":
-            await self._limits.check(self._components.inbox.for_tenant(who.tenant), who)
+            await self._context.count_run(who)
         return await CallerConversations(self._components, who).begin(id, agent, input)
 
     async def _decide(
@@ -221,7 +214,7 @@ class EngrammerRoutes:
         raise source_not_found(body.source, (*sources, PLAYBOOK))
 
     def _conversations(self, http: HttpRequest) -> CallerConversations:
-        return CallerConversations(self._components, self._authenticator.caller(http.scope))
+        return CallerConversations(self._components, self._context.caller(http.scope))
 
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._components.settings.max_depth)

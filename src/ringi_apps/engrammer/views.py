@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from ringi import Request
 from ringi.base import JsonObject, jsonable
-from ringi.domain import Request
 from ringi_apps.engrammer import models, playbook_models
 from ringi_apps.engrammer.access import EngrammerSnapshot, answer_message
 from ringi_apps.engrammer.cautions import InsightCaution, learning_context_of

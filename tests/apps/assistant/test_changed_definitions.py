@@ -12,9 +12,9 @@ from tests.apps.assistant.office import ANNA, NOON, after
 from tests.apps.assistant.talk import ChatDriver, Office
 from tests.runs.world import at_work, until
 
+from ringi import Form, MultiSelect, TextArea
 from ringi.base.outages import OutageError
 from ringi.errors import UnavailableError
-from ringi.forms import Form, MultiSelect, TextArea
 from ringi.testing.model import ScriptedModel, tool_call
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.background import answer_value

@@ -8,7 +8,8 @@ import pytest
 from tests.apps.engrammer.learned import GLUE, OIL, SAND, Journal, insight
 from tests.apps.engrammer.pairs import CONTRADICTIONS, DUPLICATES
 
-from ringi.domain import Action, Answer, Ask, Request
+from ringi import Action, Request
+from ringi.domain import Answer, Ask
 from ringi.testing.clock import NOON
 from ringi_apps.engrammer.cautions import InsightCaution, find_cautions
 from ringi_apps.engrammer.insights import AnswerFeedback, build_proposal

@@ -18,7 +18,8 @@ from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.runs.runner import Runner
-from ringi.server import App, ServerComponents, ServerSettings
+from ringi.server import ServerComponents, ServerSettings
+from ringi.server.app import App
 from ringi.server.auth.revocations import Revocation
 from ringi_apps.engrammer import FolderNotes, Notes, learning
 from ringi_apps.engrammer.persistence import append_in_run

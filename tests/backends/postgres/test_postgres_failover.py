@@ -15,7 +15,7 @@ from ringi.connect import open_backend
 from ringi.contracts.store import change_record
 from ringi.domain.thread import FenceError, Thread
 from ringi.runs.lease import Lease
-from ringi.testing import a_thread
+from ringi.testing.factories import a_thread
 
 LENGTH = timedelta(seconds=30)
 LOSE = """

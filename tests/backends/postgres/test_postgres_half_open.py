@@ -20,7 +20,8 @@ from ringi.backends.postgres.database import WAIT_SECONDS, PostgresDatabase, Sta
 from ringi.backends.postgres.store import PostgresStore
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
-from ringi.testing import a_thread, store_request
+from ringi.testing import store_request
+from ringi.testing.factories import a_thread
 
 MANY = 4
 SHORT = 3.0

@@ -26,7 +26,8 @@ from ringi.contracts.backend import Job
 from ringi.contracts.store import Store
 from ringi.errors import InvalidError, UnavailableError
 from ringi.server.sse.event_hub import EventHub
-from ringi.testing import ManualClock, a_thread, store_request
+from ringi.testing import ManualClock, store_request
+from ringi.testing.factories import a_thread
 
 KEY = "a key that is not in the store"
 LIMIT = 30.0

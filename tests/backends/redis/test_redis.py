@@ -17,7 +17,7 @@ from ringi.contracts.backend import Notifier, Stream
 from ringi.contracts.store import Store
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.testing import NOON
+from ringi.testing.clock import NOON
 from ringi.testing.conformance import NotifierConformance, StoreConformance, StreamConformance
 from ringi.testing.conformance.urgency import UrgencyConformance
 from ringi.testing.factories import a_request

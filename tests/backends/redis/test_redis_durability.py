@@ -13,7 +13,7 @@ from ringi.base.extras import UnsupportedError
 from ringi.base.settings import SettingError
 from ringi.connect import open_backend
 from ringi.errors import UnavailableError
-from ringi.testing import a_thread
+from ringi.testing.factories import a_thread
 
 
 @pytest.fixture(scope="module", params=[servers.redis_program, servers.valkey_program], ids=["redis", "valkey"])

@@ -13,7 +13,8 @@ from tests.server.world import LIMIT, SECRET, World, listening, served
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
-from ringi.server import App, Keys, ServerComponents, ServerSettings
+from ringi.server import Keys, ServerComponents, ServerSettings
+from ringi.server.app import App
 
 
 @asynccontextmanager

@@ -15,8 +15,8 @@ from langgraph.prebuilt import InjectedState
 from tests.integrations.langchain.office import Changing, Till, agent, call, calls
 from tests.runs.world import at_work, of_type, opened
 
+from ringi import Approval
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
 from ringi.testing.clock import ManualClock
 from ringi.testing.model import ScriptedModel, scripted_turns
 

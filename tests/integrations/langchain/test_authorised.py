@@ -21,11 +21,11 @@ from tests.integrations.langchain.office import Changing, Till, agent, call, cal
 from tests.runs.world import at_work
 from tests.tiers import examples
 
+from ringi import Approval
 from ringi.base.canonical_json import canonical
 from ringi.base.clock import utc_now
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
-from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runtimes.langgraph.graph_run import interrupt_as_question, interrupt_resume_value
 from ringi.testing.model import ScriptedModel, scripted_turns

@@ -8,9 +8,9 @@ import pytest
 from tests.integrations.langchain.office import Changing, Till, agent, call, calls
 from tests.runs.world import at_work, opened, working
 
+from ringi import Approval
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
-from ringi.integrations.langchain import Approval
 
 ASKS = {"tools": ["refund"], "groups": ["finance"]}
 SMALL = {"name": "small refunds", "where": {"amount": {"at_most": 50}}}

@@ -11,9 +11,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from tests.integrations.langchain.office import Changing, Till, agent, call, calls
 from tests.runs.world import World, at_work, opened, working
 
+from ringi import Approval
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
-from ringi.integrations.langchain import Approval, ask_human
+from ringi.integrations.langchain import ask_human
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

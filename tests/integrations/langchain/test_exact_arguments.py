@@ -16,8 +16,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from tests.integrations.langchain.office import Changing, agent, call
 from tests.runs.world import at_work, opened, working
 
+from ringi import Approval
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runs.operations import retry_failed_run
 from ringi.runtimes.langgraph.tool_arguments import injected_arguments, tool_call_schema

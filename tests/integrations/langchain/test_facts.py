@@ -18,10 +18,10 @@ from langgraph.types import Command
 from tests.integrations.langchain.office import Till, agent, call, calls
 from tests.runs.world import at_work
 
+from ringi import Approval, Policy
 from ringi.domain.ask import Action, Ask
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
-from ringi.policy import Condition, Policy
+from ringi.policy import Condition
 from ringi.runs.context import RunContext, call_digest
 from ringi.testing import ScriptedModel
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
+from ringi import Approval, Policy, Rule
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
-from ringi.policy import AutoApproval, Condition, Policy, Rule
+from ringi.policy import AutoApproval, Condition
 
 TOML = """
 [[rules]]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ringi import Policy
 from ringi.errors import InvalidError
-from ringi.policy import Policy
 
 ASK: Any = {"tools": ["pay"], "where": {"amount": {"above": 100}}}
 ALLOW: Any = {"tools": ["pay"], "effect": "allow", "where": {"amount": {"at_most": 100}}}

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi import Policy, Rule
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import MAX_MATCHED_LENGTH, MAX_PATTERN_LENGTH
-from ringi.policy import AutoApproval, Condition, Policy, Rule
+from ringi.policy import AutoApproval, Condition
 
 MAIL = r"([a-z0-9]+[._-]?)+@example\.com"
 

@@ -12,7 +12,8 @@ from tests.integrations.langchain.office import Till, build_output
 from tests.integrations.langchain.openai_server import calling, provider, saying
 from tests.runs.world import at_work
 
-from ringi.integrations.langchain import Approval, ask_human
+from ringi import Approval
+from ringi.integrations.langchain import ask_human
 from ringi.runs.agent import Agent
 
 REFUND = {"order": 1182, "amount": 40}

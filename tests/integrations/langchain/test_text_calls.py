@@ -12,7 +12,8 @@ from langchain_core.tools import tool
 from tests.runs.test_forms import Talk, chat
 from tests.runs.world import at_work
 
-from ringi.integrations.langchain import Approval, Forms
+from ringi import Approval
+from ringi.integrations.langchain import Forms
 from ringi.integrations.langchain.forms import NOTICES
 
 CALL = json.dumps({"name": "refund", "arguments": {"order": 1182}})

@@ -8,9 +8,9 @@ import pytest
 from tests.integrations.langchain.office import Till, agent, call, calls
 from tests.runs.world import at_work
 
+from ringi import Approval, Policy
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval
-from ringi.policy import Policy, ToolCard
+from ringi.policy import ToolCard
 
 CARD: Any = {
     "effect": "pays money back",

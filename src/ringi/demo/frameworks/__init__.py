@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 
-from ringi.runs import Agent
+from ringi import Agent
 
 MODULES = {"agents.run_state": "openai_agents", "pydantic_ai.tools": "pydantic_ai"}
 """The module with the agent of each framework, by a module that only this framework has.

@@ -10,9 +10,9 @@ from agents import Agent as SDKAgent
 from agents import Model, ModelResponse, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 
+from ringi import Agent
 from ringi.demo.frameworks import story
 from ringi.demo.shop import ARGS
-from ringi.runs import Agent
 
 
 @function_tool(needs_approval=True)

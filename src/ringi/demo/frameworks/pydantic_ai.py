@@ -10,9 +10,9 @@ from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
+from ringi import Agent
 from ringi.demo.frameworks import story
 from ringi.demo.shop import ARGS
-from ringi.runs import Agent
 
 
 async def next_words(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:

@@ -19,7 +19,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotFoundError, WaitTimeoutError
 from ringi.inbox.inbox import StoreInbox
 from ringi.server.app import MCP_SESSION
-from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, bearer_token, server_base_path
+from ringi.server.auth.authenticator import Principal, VerifiedToken, bearer_token, server_base_path
 from ringi.server.auth.permissions import (
     inbox_for,
     is_theirs_to_answer,
@@ -28,12 +28,10 @@ from ringi.server.auth.permissions import (
     require_person,
 )
 from ringi.server.calls import StrictPlainRoute
-from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension
+from ringi.server.extension import Extension, RouteContext
 from ringi.server.identity import public_url
-from ringi.server.limits import AskLimits, submit_for_caller
+from ringi.server.limits import submit_for_caller
 from ringi.server.refusals import UnauthenticatedError
-from ringi.server.sse.sse import Streams
 
 if TYPE_CHECKING:
     from ringi.gateways.mcp.server import McpHandler
@@ -47,8 +45,9 @@ PATH, METHODS = "/mcp", ["POST", "DELETE"]
 class McpRoutes:
     """The route of MCP clients, and its endpoint: it authenticates each call, an open connection of the caller."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self.components, self.auth, self.limits, self.streams = components, auth, limits, streams
+    def __init__(self, context: RouteContext) -> None:
+        self.components, self.auth = context.components, context.auth
+        self.limits, self.streams = context.limits, context.streams
         self._public_url = public_url()
         self._handler: McpHandler | None = None
 

@@ -31,12 +31,9 @@ from ringi.protocols.langgraph_api.views import (
     list_assistants,
 )
 from ringi.runs.announcements import AgentDescription
-from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.calls import StrictPlainRoute, json_body, json_response
-from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension
-from ringi.server.limits import AskLimits
+from ringi.server.extension import Extension, RouteContext
 from ringi.server.message_parts import parse_user_message
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.serialize import plain_json_bytes
@@ -46,7 +43,7 @@ from ringi.server.sse.conversation import (
     agent_accepts_messages,
     user_text_as_run_input,
 )
-from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamHeaders, Streams
+from ringi.server.sse.sse import COMMENT, EventStream, StreamHeaders
 
 PREFIX = "/langgraph"
 KEY = "x-api-key"
@@ -56,10 +53,10 @@ NO_STATE = "clients cannot write a state: answer the open request, or mark it as
 class LangGraphRoutes:
     """LangGraph's API."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._components, self._auth, self._streams = components, auth, streams
-        self._conversations, self._served = Conversations(components, limits), ServedRequests(MAX_SERVED)
-        self._since = jsonable(components.inbox.clock())
+    def __init__(self, context: RouteContext) -> None:
+        self._context, self._components, self._auth = context, context.components, context.auth
+        self._conversations = Conversations(context.components, context.limits)
+        self._served, self._since = ServedRequests(MAX_SERVED), jsonable(context.components.inbox.clock())
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -75,7 +72,7 @@ class LangGraphRoutes:
         add(f"{PREFIX}/threads/{{id}}/history", self.history, methods=["POST"])
         add(f"{PREFIX}/threads/{{id}}/runs", self.run, methods=["POST"])
         # LangGraph's SDK takes a bare `retry` for an unnamed event, on which its React hook fails.
-        stream = EventStream(self._auth, self._streams, hint=bytes, heartbeat=COMMENT)
+        stream = EventStream(self._auth, self._context.streams, hint=bytes, heartbeat=COMMENT)
         run = RunStream(self._begin_run, send_langgraph_run, stream)
         api.router.routes.append(StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"]))
 
@@ -185,7 +182,7 @@ class LangGraphRoutes:
         if agent is None:  # Its worker has ended since the lookup.
             raise NotFoundError("agent", graph)
         run_input, images = run_input_from_client(agent, body.input)
-        poll = LongPoll(self._auth, self._streams, api_key_as_bearer(http.scope))
+        poll = self._context.long_poll(api_key_as_bearer(http.scope))
         return await self._conversations.begin(poll, thread, id, graph, run_input, images)
 
     def _access(self, http: HttpRequest) -> CallerAccess:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from ringi import Agent
 from ringi.demo.data import DELAY
-from ringi.runs import Agent
 from ringi.testing import ScriptedModel
 from ringi_apps.assistant.demo import drafts, helper, projects, sales
 from ringi_apps.assistant.demo.office import Office

@@ -9,8 +9,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel
 
+from ringi import Agent
 from ringi.demo.data import DELAY
-from ringi.runs import Agent
 from ringi.testing import ScriptedModel
 from ringi_apps.engrammer import Engrammer, FolderNotes, Notes
 from ringi_apps.engrammer.demo import reflector, speaker
