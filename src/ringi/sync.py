@@ -20,17 +20,7 @@ from ringi.inbox import api
 from ringi.inbox.api import Inbox
 from ringi.inbox.lifetime import Lifetime
 
-__all__ = [
-    "BlockingChecks",
-    "BlockingGrants",
-    "BlockingInbox",
-    "BlockingMemories",
-    "BlockingPauses",
-    "BlockingPeople",
-    "BlockingSuggestions",
-    "BlockingTrail",
-    "open",
-]
+__all__ = ["BlockingInbox", "open"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

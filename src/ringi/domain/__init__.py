@@ -1,7 +1,7 @@
 """The records of Ringi, their events and their state machines, without any input or output."""
 
 from ringi.base.validation import Name
-from ringi.domain.ask import Answer, Ask, Button, Decision, Id, Wording, parse_body
+from ringi.domain.ask import Answer, Ask, AskOptions, Button, Decision, Id, Wording, parse_body
 from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.domain.events import Webhook
 from ringi.domain.journal import Journal, JournalEntry, entries_in
@@ -32,6 +32,7 @@ __all__ = [
     "THREAD",
     "Answer",
     "Ask",
+    "AskOptions",
     "Button",
     "Code",
     "Decision",

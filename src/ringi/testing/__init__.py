@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ringi.base.extras import lazy_exports
 from ringi.testing.clock import ManualClock
-from ringi.testing.factories import answer_to, store_request
+from ringi.testing.factories import a_journal, a_request, a_thread, answer_to, store_request
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, UnusedRuleError
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ __all__ = [
     "TestHarness",
     "UnansweredError",
     "UnusedRuleError",
+    "a_journal",
+    "a_request",
+    "a_thread",
     "answer_to",
     "parallel_tool_calls",
     "scripted_turns",
