@@ -66,6 +66,7 @@ PLACES = {
     "tests/acceptance/test_superseded.py": "stores",
     "tests/apps/assistant/": "quick",
     "tests/backends/postgres/": "stores",
+    "tests/backends/postgres/test_postgres_poolers.py": "all",
     "tests/backends/test_upgrade.py": "all",
     "tests/backends/redis/": "stores",
     "tests/backends/sqlite/": "quick",

@@ -161,6 +161,7 @@ class BlockingTrail(_Part):
     """The same as `ringi.inbox.Trail`, blocking."""
 
     erase = blocking(api.Trail.erase)
+    erase_some = blocking(api.Trail.erase_some)
 
 
 class BlockingInbox:
@@ -170,6 +171,7 @@ class BlockingInbox:
     """
 
     ask = blocking(Inbox.ask)
+    submit = blocking(Inbox.submit)
     get = blocking(Inbox.get)
     find = blocking(Inbox.find)
     events = blocking(Inbox.events)

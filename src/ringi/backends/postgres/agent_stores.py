@@ -13,11 +13,12 @@ from psycopg import Connection
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
-from ringi.backends.postgres.checkpoints import driver_errors_as_unavailable, saver_connection_options
+from ringi.backends.postgres.checkpoints import NETWORK_LIMITS, driver_errors_as_unavailable
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 
 MOST = 4
 """Maximum connections of a process for the stores of its agents."""
+OPTIONS: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, **NETWORK_LIMITS}
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi agent stores'), hashtext(current_schema())) AS is_ours"
 
 
@@ -45,18 +46,24 @@ class PostgresAgentStores:
             if self._pool:
                 return self._pool
             self._make_tables()
-            options = self._options(**LOCKS)
             self._pool = ConnectionPool(
-                self._database.url, min_size=0, max_size=MOST, timeout=WAIT_SECONDS, kwargs=options, open=True
+                self._database.url,
+                min_size=0,
+                max_size=MOST,
+                timeout=WAIT_SECONDS,
+                kwargs=OPTIONS,
+                configure=lambda connection: self._set_up(connection, **LOCKS),
+                open=True,
             )
             return self._pool
 
     def _make_tables(self) -> None:
-        with Connection.connect(self._database.url, **self._options()) as connection:
+        with Connection.connect(self._database.url, **OPTIONS) as connection:
+            self._set_up(connection)
             # A session that waits inside a statement would delay the index that LangGraph creates concurrently.
             while not (connection.execute(LOCK).fetchone() or {}).get("is_ours"):
                 time.sleep(0.1)
             PostgresStore(connection).setup()
 
-    def _options(self, **more: str) -> dict[str, Any]:
-        return {"autocommit": True, "row_factory": dict_row, **saver_connection_options(self._database, **more)}
+    def _set_up(self, connection: Connection[Any], **settings: str) -> None:
+        connection.execute(self._database.session_sql(**settings).encode())

@@ -78,6 +78,14 @@ LIMIT_SECONDS = 30.0
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
 
 
+NETWORK_LIMITS: dict[str, Any] = {
+    "connect_timeout": int(WAIT_SECONDS),
+    "tcp_user_timeout": int(WAIT_SECONDS * 1000),
+    "keepalives_idle": int(WAIT_SECONDS),
+}
+"""Without them, a connection dropped by the network would block a caller for a quarter of an hour."""
+
+
 class PostgresCheckpoints:
     """The connections of all savers of a process, opened on first use."""
 
@@ -119,36 +127,40 @@ class PostgresCheckpoints:
         self._database.refuse_if_replaced()
         with (
             driver_errors_as_unavailable(),
-            psycopg.connect(self._database.url, **saver_connection_options(self._database, **LOCKS)) as connection,
+            psycopg.connect(self._database.url, **NETWORK_LIMITS) as connection,
         ):
+            connection.execute(self._database.session_sql(**LOCKS).encode())
             yield connection
 
     async def _opened(self) -> AsyncConnectionPool[PsycopgConnection]:
         async with self._opening:
             if not self._pool:
-                await self._make_tables(saver_connection_options(self._database))
+                await self._make_tables()
                 pool = AsyncConnectionPool[PsycopgConnection](
                     self._database.url,
                     min_size=0,
                     max_size=self._database.size,
                     timeout=WAIT_SECONDS,
-                    kwargs={"autocommit": True, **saver_connection_options(self._database, **LOCKS)},
-                    configure=self._recognise,
+                    kwargs={"autocommit": True, **NETWORK_LIMITS},
+                    configure=self._configure,
                     open=False,
                 )
                 await pool.open()
                 self._pool = pool
         return self._pool
 
-    async def _recognise(self, connection: PsycopgConnection) -> None:
+    async def _configure(self, connection: PsycopgConnection) -> None:
+        await connection.execute(self._database.session_sql(**LOCKS).encode())
+
         async def first(sql: str) -> Sequence[Any] | None:
             return await (await connection.execute(sql.encode())).fetchone()
 
         await self._database.recognise(first)
 
-    async def _make_tables(self, options: dict[str, Any]) -> None:
-        connect = AsyncConnection.connect(self._database.url, autocommit=True, **options)
+    async def _make_tables(self) -> None:
+        connect = AsyncConnection.connect(self._database.url, autocommit=True, **NETWORK_LIMITS)
         async with await connect as connection:
+            await connection.execute(self._database.session_sql().encode())
             for _ in count():
                 # A session that waits inside a statement would delay the indexes that LangGraph creates concurrently.
                 row = await (await connection.execute(LOCK)).fetchone()
@@ -249,15 +261,6 @@ async def call_async_saver(
     if method == "list":
         return [item async for item in saver.alist(*args, **options)]
     return await getattr(saver, f"a{method}")(*args, **options)
-
-
-def saver_connection_options(database: PostgresDatabase, **more: str) -> dict[str, Any]:
-    """Return the options of a connection outside Ringi's pool."""
-    settings = {"search_path": database.schema, **database.session, **more}
-    words = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    # Without these limits, a connection dropped by the network would block a caller for a quarter of an hour.
-    limits = {"tcp_user_timeout": int(WAIT_SECONDS * 1000), "keepalives_idle": int(WAIT_SECONDS)}
-    return {"options": words, "connect_timeout": int(WAIT_SECONDS), **limits}
 
 
 @contextmanager

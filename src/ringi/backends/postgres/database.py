@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from typing import Any, Self, TypeAlias, TypeVar
@@ -81,6 +82,21 @@ WRONG = (
     asyncpg.InsufficientPrivilegeError,
 )
 """Permanent errors."""
+WRONG_URL = (
+    asyncpg.ClientConfigurationError,
+    asyncpg.UndefinedObjectError,
+    asyncpg.CantChangeRuntimeParamError,
+    asyncpg.InvalidParameterValueError,
+)
+"""Errors of a connection that asks for something that the server or the driver does not know."""
+WRONG_FOR_POOLER = re.compile(r"unsupported startup parameter|no such (database|user)")
+"""The same from PgBouncer, whose errors all have one code."""
+POOLED = "a pooler gives each transaction another session: set its pool_mode to session, or connect without it"
+IS_DIRECT = "DO $$ BEGIN IF pg_backend_pid() <> {} THEN RAISE 'pooled'; END IF; END $$"
+"""Fails behind a pooler, which makes up the process that it names. Such a statement needs no preparation."""
+MARK = "SELECT set_config('ringi.session', '{}', false)"
+IS_OTHER = "DO $$ BEGIN IF current_setting('ringi.session', true) {} '{}' THEN RAISE 'changed'; END IF; END $$"
+"""Fails in a session with the mark, or in one without it."""
 T = TypeVar("T")
 FetchRow = Callable[[str], Awaitable[Any]]
 """Returns the first row of a statement, if any."""
@@ -215,6 +231,9 @@ class StatementWatch:
 class PostgresDatabase:
     """The connections of a process; every statement of Ringi uses them."""
 
+    _settings: Mapping[str, str] = {**QUICK, **LOCKS}
+    _command_seconds: float | None = WAIT_SECONDS
+
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query))
@@ -237,6 +256,7 @@ class PostgresDatabase:
 
     async def __aenter__(self) -> Self:
         with postgres_errors_as_own():
+            await self._refuse_changing_sessions()
             first = await self.connect()
             try:
                 await self._prepare(first)
@@ -260,27 +280,59 @@ class PostgresDatabase:
         await self._watch.silence.close()
         await self._sessions.close(WAIT_SECONDS)
 
-    @property
-    def session(self) -> dict[str, str]:
-        """The settings of each session, of whichever driver, besides its schema."""
-        return {**NOT_IDLE, **self._commit}
+    def session_sql(self, **more: str) -> str:
+        """Return the SQL that sets up a session of any driver; a pooler refuses most settings of a new connection.
 
-    @property
-    def _settings(self) -> dict[str, Any]:
-        settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **LOCKS, **self.session}
-        # Without its own timeout, a connection dropped by the network would stay among those in use.
-        return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": CONNECT_SECONDS}
+        Args:
+            more: More settings.
+        """
+        settings = {"search_path": self.schema, **NOT_IDLE, **self._commit, **more}
+        return "; ".join(f"SET {name} = '{value}'" for name, value in settings.items())
 
     async def connect(self) -> AsyncpgConnection:
         """Return a dedicated connection."""
-        connection: AsyncpgConnection = await asyncpg.connect(self.url, **self._settings)
+        connection = await self._open_connection()
         try:
+            await connection.execute(self.session_sql(**self._settings))
             if self._which:
                 await self.recognise(connection.fetchrow)
         except BaseException:
             connection.terminate()
             raise
         return connection
+
+    async def _open_connection(self) -> AsyncpgConnection:
+        named = {"application_name": "ringi"}
+        try:
+            # Without its own timeout, a connection dropped by the network would stay among those in use.
+            return await asyncpg.connect(
+                self.url, timeout=CONNECT_SECONDS, command_timeout=self._command_seconds, server_settings=named
+            )
+        except (*WRONG_URL, asyncpg.ProtocolViolationError) as error:
+            if isinstance(error, WRONG_URL) or WRONG_FOR_POOLER.search(str(error)):
+                raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
+            raise
+
+    async def _refuse_changing_sessions(self) -> None:
+        """Raise `SettingError` behind a pooler in whose mode a connection does not keep its session."""
+        one, other, mark = await self._open_connection(), None, uuid.uuid4().hex
+        try:
+            with suppress(asyncpg.RaiseError):
+                await one.execute(IS_DIRECT.format(one.get_server_pid()))
+                return
+            await one.execute(MARK.format(mark))
+            other = await self._open_connection()
+            # Either the other connection now has the session of the first one, or it takes it away.
+            async with other.transaction():
+                await other.execute(IS_OTHER.format("=", mark))
+                await one.execute(IS_OTHER.format("IS DISTINCT FROM", mark))
+        except asyncpg.PostgresError as error:
+            if isinstance(error, asyncpg.RaiseError) or "statement pooling" in str(error):
+                raise SettingError("url", "postgresql://…", POOLED) from error
+            raise
+        finally:
+            for each in filter(None, (one, other)):
+                each.terminate()
 
     async def recognise(self, ask: FetchRow) -> None:
         """Raise `UnavailableError`, now and on later calls, for a database that was restored under this process.

@@ -49,6 +49,9 @@ WRONG_LISTS = {UNLISTED: "it is missing in a list", MISLISTED: "it stands in a l
 class ReadOnlyPostgres(PostgresDatabase):
     """Read-only connections to existing tables of this version."""
 
+    _settings = {**PostgresDatabase._settings, "default_transaction_read_only": "on"}
+    _command_seconds = None
+
     async def _prepare(self, connection: AsyncpgConnection) -> None:
         refuse_other_schema(self.url, *await postgres_schema_version(connection), backend_migrations("postgres"))
 
@@ -57,12 +60,6 @@ class ReadOnlyPostgres(PostgresDatabase):
         with postgres_errors_as_own():
             async with self._sessions.one() as connection:
                 return await connection.fetch(sql, *map(replace_nul_characters, values))
-
-    @property
-    def _settings(self) -> dict[str, Any]:
-        settings = super()._settings
-        settings["server_settings"] |= {"default_transaction_read_only": "on"}
-        return settings | {"command_timeout": None}
 
 
 class InspectedPostgresStore(PostgresStore):
