@@ -108,7 +108,7 @@ async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, S
 async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     notifier = await _open_notifier(stack, notify, poll_interval, MemoryNotifier, is_pubsub=False)
     store = MemoryStore()
-    parts = (store, notifier, MemoryStream(), MemoryJobs(notifier), open_memory_savers(store))
+    parts = (store, notifier, MemoryStream(), MemoryJobs(), open_memory_savers(store))
     stores = open_agent_stores(stack, open_memory_agent_stores)
     return Backend(url, *parts, another_store=lambda: nullcontext(store), agent_stores=stores)
 

@@ -1,4 +1,4 @@
-"""Jobs in a store: a worker claims some and renews its claims."""
+"""Jobs in a table of the store: a worker claims some and renews its claims."""
 
 from __future__ import annotations
 
@@ -34,6 +34,20 @@ OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
 """The same for a job that the store was not available to: that is no fault of the job."""
 
 
+class FailedKeys(Bounded[str, None]):
+    """The concurrency keys whose last job failed, as far as this process knows; of many, the latest."""
+
+    def __init__(self) -> None:
+        super().__init__(1_000)
+
+    def note(self, job: Job, *, has_failed: bool) -> None:
+        """Record the outcome of a job."""
+        if job.concurrency_key and has_failed:
+            self[job.concurrency_key] = None
+        elif job.concurrency_key:
+            self.pop(job.concurrency_key, None)
+
+
 @dataclass(eq=False)
 class HandlerJobs:
     """The jobs in progress for one handler."""
@@ -63,7 +77,7 @@ class ClaimedJobs(Jobs):
         self._pools: list[HandlerJobs] = []
         self._claiming: asyncio.Task[None] | None = None
         # The concurrency keys whose last job failed, as far as this process knows; of many, the latest.
-        self._failed = Bounded[str, None](1_000)
+        self._failed = FailedKeys()
         self._begun_claims = self._ended_claims = 0
 
     @abstractmethod
@@ -186,13 +200,12 @@ class ClaimedJobs(Jobs):
             await self._defer(job, 0)
             raise
         else:
-            self._failed.pop(job.concurrency_key or "", None)
+            self._failed.note(job, has_failed=False)
             return await self._delete(job)
         return True
 
     async def _retry(self, job: Job, seconds: float) -> None:
-        if job.concurrency_key:
-            self._failed[job.concurrency_key] = None
+        self._failed.note(job, has_failed=True)
         await self._defer(job, seconds)
 
     async def _delete(self, job: Job) -> bool:

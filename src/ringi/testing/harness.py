@@ -100,9 +100,9 @@ class HarnessJobs(MemoryJobs):
     """Jobs in memory that record an error that leaves a run unfinished; its lease never expires without time."""
 
     def __init__(self, store: MemoryStore, notifier: MemoryNotifier) -> None:
-        super().__init__(notifier)
+        super().__init__()
         self.failed: dict[str, Exception] = {}
-        self._store = store
+        self._store, self._notifier = store, notifier
 
     async def work(self, handle: JobHandler, **options: Any) -> None:
         """Process jobs until `stop` is set."""

@@ -27,4 +27,4 @@ class TestMemoryStream(StreamConformance):
 class TestMemoryJobs(JobsConformance):
     @pytest.fixture
     def jobs(self) -> MemoryJobs:
-        return MemoryJobs(MemoryNotifier(0.5))
+        return MemoryJobs()
