@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Never, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Never, Required, Self, TypeAlias, Unpack
 
 import pydantic
-from pydantic import model_validator
+from pydantic import AfterValidator, BeforeValidator, StringConstraints, model_validator
+from typing_extensions import TypedDict
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import (
@@ -20,31 +23,94 @@ from ringi.base.validation import (
     safe_repr,
 )
 from ringi.errors import InvalidError
-from ringi.forms.field_parts import (
-    LEFT_OUT,
-    MAX_TEXT,
-    AttachedFile,
-    BooleanFieldParts,
-    DateFieldParts,
-    FieldName,
-    FileFieldParts,
-    FileSize,
-    Flag,
-    Label,
-    Length,
-    MediaType,
-    Num,
-    NumberFieldParts,
-    Option,
-    OptionFieldParts,
-    PlainText,
-    TextFieldParts,
-    Value,
-    Words,
-    attached_file,
-)
+from ringi.forms.field_parts import MAX_FILE, MEDIA_TYPES, AttachedFile, Label, Option, Value, attached_file
 
 MAX_OPTIONS = 1_000
+MAX_HELP = 2_000
+MAX_TEXT = 20_000
+GROUPS = ("image/*", "text/*")
+"""The media types that stand for several."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+def _name(value: object) -> object:
+    if isinstance(value, str) and not NAME.fullmatch(value):
+        why = f"{safe_repr(value)} is not a field name: use 1-64 letters, digits and _, and no digit first"
+        raise FieldValidationError("", why)
+    return value
+
+
+def _media_type(value: str) -> str:
+    if value not in MEDIA_TYPES and value not in GROUPS:
+        why = f"{safe_repr(value)} is not a known media type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}"
+        raise FieldValidationError("", why)
+    return value
+
+
+FieldName = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
+Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(check_text)]
+Num = Annotated[int | float, BeforeValidator(check_number)]
+Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]
+Flag = Annotated[bool, pydantic.Field(strict=True)]
+FileSize = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_FILE)]
+MediaType = Annotated[str, StringConstraints(strict=True), AfterValidator(_media_type)]
+PlainText = Annotated[str, StringConstraints(strict=True)]
+LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=lambda value: value is None)
+
+
+class FieldParts(TypedDict, total=False):
+    """The arguments of all fields."""
+
+    name: str
+    label: str
+    required: bool
+    placeholder: str | None
+    help: str | None
+
+
+class TextFieldParts(FieldParts, total=False):
+    """The arguments of text fields; lengths in characters."""
+
+    min_length: int | None
+    max_length: int | None
+    default: str | None
+
+
+class NumberFieldParts(FieldParts, total=False):
+    """The arguments of number fields."""
+
+    min: float | None
+    max: float | None
+    step: float | None
+    default: float | None
+
+
+class DateFieldParts(FieldParts, total=False):
+    """The arguments of day and time fields; bounds and defaults are text."""
+
+    min: str | None
+    max: str | None
+    default: str | None
+
+
+class BooleanFieldParts(FieldParts, total=False):
+    """The arguments of a boolean field."""
+
+    default: bool | None
+
+
+class FileFieldParts(FieldParts, total=False):
+    """The arguments of a file field: media types such as `image/*`, and the maximum size in bytes."""
+
+    media_types: Sequence[str]
+    max_size: int
+
+
+class OptionFieldParts(FieldParts, total=False):
+    """The arguments of a field with options."""
+
+    options: Required[Sequence[Option | Mapping[str, str | int] | str | int]]
+    default: Sequence[str | int] | str | int | None
 
 
 class _Field(StrictModel):

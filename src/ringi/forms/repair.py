@@ -10,7 +10,8 @@ from itertools import chain, count
 from typing import Any, NamedTuple
 
 from ringi.base.validation import field_path, safe_repr
-from ringi.forms.field_parts import MAX_LABEL, NAME, Option
+from ringi.forms.field_parts import MAX_LABEL, Option
+from ringi.forms.fields import NAME
 from ringi.forms.form import FIELDS, MAX_FIELDS
 
 PARTS: dict[str, frozenset[str]] = {kind.model_fields["type"].default: frozenset(kind.model_fields) for kind in FIELDS}
