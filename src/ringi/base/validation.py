@@ -24,28 +24,9 @@ _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\
 """Control characters, line separators, text directions, and halves of a character."""
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})", re.ASCII)
 
-_TYPES = (
-    "text",
-    "textarea",
-    "select",
-    "multiselect",
-    "radio",
-    "checkbox",
-    "number",
-    "slider",
-    "date",
-    "datetime",
-    "boolean",
-    "attachment",
-)
-_USE = f"use one of {', '.join(_TYPES)}"
-_NOUNS = {
-    "string": "text",
-    "bool": "true or false",
-    "int": "a whole number",
-    "tuple": "a list",
-    "model": "an object",
-}
+_TYPES = "text, textarea, select, multiselect, radio, checkbox, number, slider, date, datetime, boolean, attachment"
+"""The types of fields."""
+_NOUNS = {"string": "text", "bool": "true or false", "int": "a whole number", "tuple": "a list", "model": "an object"}
 
 
 _RULES: dict[str, str] = {
@@ -106,13 +87,8 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterVali
 def field_path(root: str, steps: Iterable[object]) -> str:
     """Return the dotted path of a place, such as `args.items[0].price`."""
     for step in steps:
-        root += (
-            f"[{step}]"
-            if isinstance(step, int)
-            else f".{name_safe_for_message(step)}"
-            if root
-            else name_safe_for_message(step)
-        )
+        dot = "." if root else ""
+        root += f"[{step}]" if isinstance(step, int) else f"{dot}{name_safe_for_message(step)}"
     return root if len(root) <= 200 else f"{root[:199]}…"
 
 
@@ -146,11 +122,8 @@ def safe_repr(value: object) -> str:
 def check_whole_number(value: int) -> None:
     """Raise FieldValidationError for a whole number that other JSON readers would round."""
     if abs(value) > MAX_WHOLE_NUMBER:
-        raise FieldValidationError(
-            "",
-            f"{safe_repr(value)} is outside ±{MAX_WHOLE_NUMBER}, where JSON loses precision: send it as text",
-            "inexact_number",
-        )
+        why = f"{safe_repr(value)} is outside ±{MAX_WHOLE_NUMBER}, where JSON loses precision: send it as text"
+        raise FieldValidationError("", why, "inexact_number")
 
 
 def check_finite(value: float) -> None:
@@ -166,18 +139,16 @@ def check_text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise FieldValidationError(
-            "", f"contains an unpaired surrogate at index {error.start}: send valid Unicode text", "invalid_unicode"
-        ) from None
+        why = f"contains an unpaired surrogate at index {error.start}: send valid Unicode text"
+        raise FieldValidationError("", why, "invalid_unicode") from None
     return value
 
 
 def check_number(value: object) -> int | float:
     """Return a number; raise FieldValidationError for any other type and for numbers that JSON cannot represent."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FieldValidationError(
-            "", f"must be a number, not {safe_repr(value)}: send it without quotes", "wrong_type", types=["number"]
-        )
+        why = f"must be a number, not {safe_repr(value)}: send it without quotes"
+        raise FieldValidationError("", why, "wrong_type", types=["number"])
     check_whole_number(value) if isinstance(value, int) else check_finite(value)
     return value
 
@@ -190,9 +161,8 @@ def check_date_text(value: object) -> str:
             return value
     except ValueError:
         pass
-    raise FieldValidationError(
-        "", f"{safe_repr(value)} is not a valid date: send an existing day as YYYY-MM-DD", "invalid_day"
-    )
+    why = f"{safe_repr(value)} is not a valid date: send an existing day as YYYY-MM-DD"
+    raise FieldValidationError("", why, "invalid_day")
 
 
 def check_time_text(value: object) -> datetime:
@@ -203,11 +173,8 @@ def check_time_text(value: object) -> datetime:
             return datetime.fromisoformat(value).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    raise FieldValidationError(
-        "",
-        f"{safe_repr(value)} is not a valid date-time: send one with a UTC offset, such as 2026-11-24T09:30:00+09:00",
-        "invalid_time",
-    )
+    why = f"{safe_repr(value)} is not a valid date-time: send one with a UTC offset, such as 2026-11-24T09:30:00+09:00"
+    raise FieldValidationError("", why, "invalid_time")
 
 
 def is_number_on_step(number: int | float, start: int | float, step: int | float) -> bool:
@@ -236,7 +203,7 @@ def _is_consequence(detail: Any) -> bool:
 
 def _field_error(detail: Any, root: str, known: Iterable[str]) -> FieldError:
     steps = list(detail["loc"])
-    if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TYPES:
+    if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TYPES.split(", "):
         del steps[2]
     path, context = field_path(root, steps), detail.get("ctx", {})
     if detail["type"] == "extra_forbidden" and len(steps) == 1 and (names := ", ".join(known)):
@@ -247,15 +214,12 @@ def _field_error(detail: Any, root: str, known: Iterable[str]) -> FieldError:
             return cause.at(path) if isinstance(cause, FieldValidationError) else FieldError(path, str(cause))
         case "union_tag_invalid", value:
             kind = value["type"] if isinstance(value, dict) else context["tag"]
-            return FieldError(f"{path}.type", f"{safe_repr(kind)} is not a field type: {_USE}")
+            return FieldError(f"{path}.type", f"{safe_repr(kind)} is not a field type: use one of {_TYPES}")
         case "union_tag_not_found", _:
-            return FieldError(f"{path}.type", f"is missing: {_USE}")
+            return FieldError(f"{path}.type", f"is missing: use one of {_TYPES}")
         case kind, value:
-            return FieldError(
-                path,
-                _message(kind, value, context) or f"{detail['msg']}, not {safe_repr(value)}: change it",
-                *pydantic_error_rule(detail),
-            )
+            message = _message(kind, value, context) or f"{detail['msg']}, not {safe_repr(value)}: change it"
+            return FieldError(path, message, *pydantic_error_rule(detail))
 
 
 def pydantic_error_rule(detail: Any) -> tuple[str, dict[str, Any]]:

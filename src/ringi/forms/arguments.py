@@ -169,11 +169,8 @@ class _Closing:
 
     def _alternatives(self, part: Schema) -> Schema:
         """Close the alternatives and the references of a schema."""
-        made: Schema = {
-            name: [self._of(each) for each in _listed(part, name)]
-            for name in ("anyOf", "oneOf", "allOf")
-            if _listed(part, name)
-        }
+        lists = {name: _listed(part, name) for name in ("anyOf", "oneOf", "allOf")}
+        made = {name: [self._of(each) for each in parts] for name, parts in lists.items() if parts}
         return {**made, **({"$ref": self._referred(str(part["$ref"]))} if "$ref" in part else {})}
 
     def _referred(self, reference: str) -> str:

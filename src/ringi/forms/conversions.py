@@ -47,12 +47,7 @@ _WORDS = {"label": "title", "help": "description", "default": "default", "placeh
 _LENGTHS = {"min_length": "minLength", "max_length": "maxLength"}
 _BOUNDS = {"min": "minimum", "max": "maximum"}
 _DAYS = {"min": "formatMinimum", "max": "formatMaximum"}
-_DAY_BOUNDS = (
-    ("ge", "formatMinimum", 0),
-    ("gt", "formatMinimum", 1),
-    ("le", "formatMaximum", 0),
-    ("lt", "formatMaximum", -1),
-)
+_DAY_BOUNDS = (("ge", "min", 0), ("gt", "min", 1), ("le", "max", 0), ("lt", "max", -1))
 _FILES = {"media_types": "x-media-types", "max_size": "x-max-size"}
 _FORMATS = {"date": "date", "date-time": "datetime"}
 """Maps the format of text in a JSON Schema to a form's field type."""
@@ -137,9 +132,9 @@ class _PlainSchema(GenerateJsonSchema):
 
 
 def _bounded(found: JsonObject, schema: Any, least: timedelta) -> JsonObject:
-    for key, keyword, shift in _DAY_BOUNDS:
+    for key, end, shift in _DAY_BOUNDS:
         if isinstance(bound := schema.get(key), date):
-            found[keyword] = (bound + shift * least).isoformat()
+            found[_DAYS[end]] = (bound + shift * least).isoformat()
     return found
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from typing import Any, NamedTuple
 
 import jsonschema_rs
@@ -140,9 +141,8 @@ class InstanceCheck:
         size = check_json(data, field=field)
         if weight.keywords * size.nodes > MAX_CHECKS or weight.patterns * size.bytes > MAX_PATTERN_CHECKS:
             raise InvalidError.of(field, f"is too large for its schema ({size.bytes} bytes): send less", "too_large")
-        if validator.is_valid(data):
-            return
-        raise InvalidError(list(_explain(validator, data, weight, size, field)))
+        if not validator.is_valid(data):
+            raise InvalidError(_explain(validator, data, weight, size, field))
 
 
 def check_json(
@@ -179,21 +179,17 @@ def check_pattern(pattern: str) -> None:
     """Raise FieldValidationError unless `matches_whole` supports this JSON Schema regular expression."""
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise FieldValidationError("", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}")
-    is_possessive = any(found[1] for found in _POSSESSIVE.finditer(pattern))
     try:
         # Check the pattern alone first: the surrounding group would close the brackets of `a)|(b`.
         _linear(pattern)
         _whole(pattern)
+        is_supported = not any(found[1] for found in _POSSESSIVE.finditer(pattern))
     except (jsonschema_rs.ValidationError, ValueError):
-        is_refused = True
-    else:
-        is_refused = is_possessive
-    if is_refused:
-        raise FieldValidationError(
-            "",
-            f"{safe_repr(pattern)} is not a supported pattern: use a shorter one in JSON Schema syntax,"
-            " without look-around (?=…), back-references \\1 and possessive quantifiers a++",
-        )
+        is_supported = False
+    if not is_supported:
+        what = "is not a supported pattern: use a shorter one in JSON Schema syntax, without look-around (?=…)"
+        why = f"{safe_repr(pattern)} {what}, back-references \\1 and possessive quantifiers a++"
+        raise FieldValidationError("", why)
 
 
 def matches_whole(pattern: str, text: str) -> bool | None:
@@ -234,9 +230,8 @@ def _length(item: object, path: str) -> int:
                 return len(repr(item))
     except FieldValidationError as error:
         raise InvalidError([error.at(path)]) from None
-    raise InvalidError.of(
-        path, f"is {safe_repr(item)}, which is not a JSON value: send text, numbers, lists or objects"
-    )
+    why = f"is {safe_repr(item)}, which is not a JSON value: send text, numbers, lists or objects"
+    raise InvalidError.of(path, why)
 
 
 def _members(item: object, path: str) -> Iterator[tuple[object, object]]:
@@ -306,14 +301,10 @@ def _unfold(parts: dict[str, _Definition], field: str) -> _Weight:
     try:
         for name in TopologicalSorter({name: part.references for name, part in parts.items()}).static_order():
             if name not in parts:
-                raise InvalidError.of(
-                    field, f"$ref {safe_repr(name)} has no definition: define it or remove the reference"
-                )
-            own, used = parts[name].weight, [weights[reference] for reference in parts[name].references]
-            weights[name] = _Weight(
-                own.keywords + sum(weight.keywords for weight in used),
-                own.patterns + sum(weight.patterns for weight in used),
-            )
+                why = f"$ref {safe_repr(name)} has no definition: define it or remove the reference"
+                raise InvalidError.of(field, why)
+            summed = [parts[name].weight, *(weights[reference] for reference in parts[name].references)]
+            weights[name] = _Weight(*map(sum, zip(*summed, strict=True)))
     except CycleError as error:
         loop = " → ".join(name_safe_for_message(name) for name in error.args[1][:5])
         raise InvalidError.of(field, f"$ref is recursive ({loop}): write out the levels that you need") from None
@@ -360,9 +351,8 @@ def _check_keywords(schema: dict[str, Any], path: str) -> None:
         raise InvalidError.of(f"{path}.enum", f"has more than {MAX_ENUM} values: remove some")
     for pattern in _patterns(schema):
         if len(pattern) > MAX_PATTERN_LENGTH:
-            raise InvalidError.of(
-                f"{path}.pattern", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}"
-            )
+            why = f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}"
+            raise InvalidError.of(f"{path}.pattern", why)
 
 
 def _sized(schema: dict[str, Any], key: str) -> list[Any] | dict[str, Any]:
@@ -377,20 +367,13 @@ def _patterns(schema: dict[str, Any]) -> list[str]:
 
 def _explain(
     validator: jsonschema_rs.Validator, data: object, weight: _Weight, size: JsonSize, field: str
-) -> Iterator[FieldError]:
+) -> list[FieldError]:
     # iter_errors copies the data for every error before it returns the first: without a limit, this takes minutes.
     if weight.keywords * size.nodes > _EXPLAINED_CHECKS or weight.keywords * size.bytes > _EXPLAINED_BYTES:
-        yield FieldError(
-            field, "does not match the schema and is too large to locate the error: send less", "too_large"
-        )
-        return
-    count = 0
-    for error in validator.iter_errors(data):
-        for problem in _problems(error, field):
-            count += 1
-            if count > MAX_ERRORS:
-                return
-            yield problem
+        why = "does not match the schema and is too large to locate the error: send less"
+        return [FieldError(field, why, "too_large")]
+    problems = (problem for error in validator.iter_errors(data) for problem in _problems(error, field))
+    return list(islice(problems, MAX_ERRORS))
 
 
 def _problems(error: jsonschema_rs.ValidationError, field: str) -> Iterator[FieldError]:
