@@ -28,6 +28,7 @@ CONTAINER = ("ADDRESS", "AGENTS", "ALLOW_HOST", "IMAGE", "PORT")
 SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
 """Seconds between an attempt of a delivery and the previous one, by default."""
 SOME_SECONDS = "use numbers of 0 or more, separated by commas"
+SOME_COUNT = f"give a whole number from 1 to {MOST}"
 SOME_DAYS = f"give days above 0 and up to {LONGEST_DAYS}, or unset it"
 ENABLED = "write 0 to let agents run without asking, or leave it out"
 Network = IPv4Network | IPv6Network
@@ -89,12 +90,7 @@ def read_networks(value: Any) -> tuple[Network, ...]:
 
 
 Positive = Annotated[float, number_setting_reader(lambda number: not 0 < number < math.inf, "give a number above 0")]
-Count = Annotated[
-    float,
-    number_setting_reader(
-        lambda number: not (1 <= number <= MOST and number.is_integer()), f"give a whole number from 1 to {MOST}"
-    ),
-]
+Count = Annotated[float, number_setting_reader(lambda number: number not in range(1, MOST + 1), SOME_COUNT)]
 SettingSeconds = Annotated[float, number_setting_reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS)]
 Schedule = Annotated[
     tuple[float, ...],
@@ -181,10 +177,9 @@ class Settings(BaseModel):
         Raises:
             SettingError: A variable is invalid; the error names it.
         """
+        texts = {name: text for name in cls.model_fields if (text := variables.get(setting_variable_name(name)))}
         try:
-            return cls.model_validate(
-                {name: text for name in cls.model_fields if (text := variables.get(setting_variable_name(name)))}
-            )
+            return cls.model_validate(texts)
         except ValidationError as error:
             first = error.errors()[0]
             name, cause = str(first["loc"][0]), first.get("ctx", {}).get("error")
