@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any, Self
 
 from ringi.base.clock import Clock
+from ringi.base.loops import cancel_all
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key, UnreadableError
@@ -152,8 +153,7 @@ async def hold_thread_lease(
         raise
     finally:
         held_leases.discard(lease)
-        renewing.cancel()
-        await asyncio.gather(renewing, return_exceptions=True)
+        await cancel_all(renewing)
         if lease.is_cut_off and not lease.is_ended:
             pending_releases.add(key, owner, thread)
 
@@ -215,8 +215,7 @@ class EventLoopWatch:
 
     async def __aexit__(self, *_: object) -> None:
         self._ended.set()
-        self._resetting.cancel()
-        await asyncio.gather(self._resetting, return_exceptions=True)
+        await cancel_all(self._resetting)
         await asyncio.to_thread(self._thread.join)
 
     @property

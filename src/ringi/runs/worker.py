@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import random
 import socket
 import time
@@ -14,6 +13,7 @@ from contextlib import nullcontext, suppress
 from itertools import count
 
 from ringi.base.clock import retry_delay_after
+from ringi.base.loops import cancel_all
 from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.connect import Backend, repeat_work
@@ -78,9 +78,7 @@ class Worker(Runner):
             async with EventLoopWatch(another, self._held_leases) if another else nullcontext():
                 await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
-            for task in background:
-                task.cancel()
-            await asyncio.gather(*background, return_exceptions=True)
+            await cancel_all(*background)
             with suppress(RingiError):
                 await self._announce(0)
 
@@ -138,5 +136,5 @@ class Worker(Runner):
         return agent in announcements.parse_announcements(await self.backend.jobs.announced(since))
 
 
-def _not_due_yet(attempts: int, delays: Sequence[float] = DEFER_SECONDS, longest: float = math.inf) -> JobNotDueError:
-    return JobNotDueError(min(random.uniform(0.5, 1) * retry_delay_after(delays, attempts), longest))
+def _not_due_yet(attempts: int, delays: Sequence[float] = DEFER_SECONDS) -> JobNotDueError:
+    return JobNotDueError(random.uniform(0.5, 1) * retry_delay_after(delays, attempts))
