@@ -163,26 +163,13 @@ def _trouble(record: Thread | Request, threads: dict[Key, Thread], deployed: Con
     thread = record if isinstance(record, Thread) else threads.get(_thread_key(record))
     can_retry = thread is not None and (deployed is None or thread.agent in deployed)
     about: dict[str, Any] = {"run_id": record.run_id, "status": record.status, "can_retry": can_retry}
+    about |= {"agent": thread.agent if thread else None, "since": thread.updated_at if thread else record.created_at}
     if isinstance(record, Thread):
-        return Trouble(
-            kind="thread",
-            thread_id=record.id,
-            agent=record.agent,
-            since=record.updated_at,
-            why=record.attention or (record.error.message if record.error else ""),
-            can_ask_again=can_retry and bool(record.error and record.error.answers),
-            **about,
-        )
+        why, answers = (record.error.message, record.error.answers) if record.error else ("", ())
+        again = can_retry and bool(answers)
+        return Trouble(kind="thread", thread_id=record.id, why=record.attention or why, can_ask_again=again, **about)
     # A failed run closes its requests a moment later: the thread already shows the failure.
     if thread and thread.status == "error":
         return None
-    return Trouble(
-        kind="request",
-        thread_id=_thread_key(record).id,
-        request_id=record.id,
-        agent=thread.agent if thread else None,
-        title=record.title,
-        since=thread.updated_at if thread else record.created_at,
-        why=record.attention or "",
-        **about,
-    )
+    about |= {"thread_id": _thread_key(record).id, "request_id": record.id, "title": record.title}
+    return Trouble(kind="request", why=record.attention or "", **about)
