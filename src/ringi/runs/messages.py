@@ -98,26 +98,17 @@ async def begin_run_with_images(
             # Images of others may belong to a run that is about to begin. Reserve only once, or no run would ever
             # begin.
             if known is None or known.erased or (others and not has_reserved):
-                known = await reserve_thread_for_images(backend, known, key, agent, by=by, now=clock())
+                # Without a run, so that none can begin with images stored earlier. An erasure finds the thread by this
+                # event: images are stored only in threads that an erasure can find.
+                if known:
+                    known, event = known.reserved(by, clock())
+                else:
+                    known, event = Thread.without_run(key.id, agent, by=by, now=clock(), tenant=key.tenant)
+                await backend.store.put(known, event)
                 has_reserved = True
                 await images.release(key, others, fence=known.fence + 1)
             return await store_images_and_begin_run(backend, known, agent, run, new, by=by, now=clock())
     raise ConflictError.too_often(Thread.record, key.id)
-
-
-async def reserve_thread_for_images(
-    backend: Backend, known: Thread | None, key: Key, agent: str, *, by: str, now: datetime
-) -> Thread:
-    """Save the thread without a run, so that no run can begin with images stored earlier.
-
-    An erasure finds the thread by this event. Images are therefore stored only in threads that an erasure can find.
-    """
-    if known:
-        thread, event = known.reserved(by, now)
-    else:
-        thread, event = Thread.without_run(key.id, agent, by=by, now=now, tenant=key.tenant)
-    await backend.store.put(thread, event)
-    return thread
 
 
 async def store_images_and_begin_run(
