@@ -19,25 +19,6 @@ State = Mapping[str, Any]
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
-def unchanged_input(input: dict[str, Any]) -> Any:
-    """Return the run input unchanged, as the graph's input.
-
-    Args:
-        input: The run input, a JSON object.
-    """
-    return input
-
-
-def no_context(input: dict[str, Any], by: str | None) -> Any:
-    """Return None: the run has no context.
-
-    Args:
-        input: The run input; it is ignored.
-        by: The name of the run's starter; it is ignored.
-    """
-    return None
-
-
 def no_output(state: State) -> dict[str, Any]:
     """Return an empty object: no part of the state is shown.
 
@@ -65,9 +46,9 @@ class Agent:
     description: str = ""
     input_schema: dict[str, Any] = field(default_factory=lambda: ANY_OBJECT)
     """JSON Schema of the run input."""
-    input: Callable[[dict[str, Any]], Any] = unchanged_input
+    input: Callable[[dict[str, Any]], Any] = lambda input: input
     """Converts the run input to the graph's input."""
-    context: Callable[[dict[str, Any], str | None], Any] = no_context
+    context: Callable[[dict[str, Any], str | None], Any] = lambda input, by: None
     """Returns `runtime.context` for the graph's `context_schema`, from the run input and the name of the run's starter.
 
     It is called each time the run resumes. Without it, the schema's defaults are used if all fields have one.
