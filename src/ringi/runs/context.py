@@ -21,8 +21,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
 from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, InvalidError, RingiError, UnavailableError
-from ringi.forms import json_schema
-from ringi.forms.arguments import Schema
+from ringi.forms.arguments import Schema, is_schema_usable
 from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import FACTS
 from ringi.runs.model_form import clean_text
@@ -38,9 +37,8 @@ class UndecidedError(RingiError):
     """A question ended without an answer, and its agent cannot continue without one."""
 
     def __init__(self, id: str, status: str) -> None:
-        super().__init__(
-            f"request {id!r} is {status}, and its agent cannot continue without an answer: retry the run to ask again"
-        )
+        what = f"request {id!r} is {status}, and its agent cannot continue without an answer"
+        super().__init__(f"{what}: retry the run to ask again")
 
 
 class CallDecision(NamedTuple):
@@ -115,11 +113,7 @@ def storable_value_as_text(value: Any) -> Any:
 
 def checkable_arguments_schema(schema: Schema | None) -> Schema | None:
     """Return a schema that can check arguments here; the graph's own check follows."""
-    try:
-        json_schema.check_schema(schema, field="schema")
-    except InvalidError:
-        return None
-    return schema or None
+    return schema if schema and is_schema_usable(schema) else None
 
 
 T = TypeVar("T")
