@@ -32,17 +32,7 @@ from ringi.domain.thread import ATTENTION, Failure, FenceError, Thread
 from ringi.errors import ConflictError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
-from ringi.runs.cleanup import (
-    CANCELLED,
-    close_orphans,
-    close_requests,
-    notify_thread_watchers,
-    open_requests,
-    prune_checkpoints,
-    requests_of_thread,
-    steps_that_asked,
-    withdraw_requests,
-)
+from ringi.runs import cleanup
 from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext, is_outcome_void, question_request_id
 from ringi.runs.lease import Lease
 from ringi.runs.messages import ImageMemory, RunImages, run_user_messages
@@ -127,7 +117,7 @@ class LeasedRun:
                 await self.lease.change(step)
 
         await self.emitter.store(save)
-        await notify_thread_watchers(self.backend, self.thread)
+        await cleanup.notify_thread_watchers(self.backend, self.thread)
         return is_settled
 
     async def fail(self, failure: Failure, read: Iterable[Request] = ()) -> None:
@@ -141,7 +131,7 @@ class LeasedRun:
         await self.save_changes()
         self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure, self.lease.usage()))
-        await close_orphans(self.backend, self.inbox, self.thread, self.outcomes.receipts)
+        await cleanup.close_orphans(self.backend, self.inbox, self.thread, self.outcomes.receipts)
 
     async def mark(self, why: str | None) -> None:
         """Mark the thread for an operator, or remove the mark."""
@@ -164,7 +154,7 @@ class LeasedRun:
             await self.lease.change(
                 lambda t: t.released(self.thread, self.inbox.clock(), self.lease.usage(), is_outage=is_outage)
             )
-            await notify_thread_watchers(self.backend, self.thread)
+            await cleanup.notify_thread_watchers(self.backend, self.thread)
         except FenceError:
             await self.withdraw_after_loss()
         except RingiError as error:
@@ -175,7 +165,7 @@ class LeasedRun:
         """After the loss of a canceled thread, withdraw the requests that were created during the cancellation."""
         current = await self.backend.store.get(Thread, *self.lease.key)
         if current.run_id != self.run.id or current.status == "idle":
-            await withdraw_requests(self.backend, self.inbox, self.thread, SYSTEM, CANCELLED)
+            await cleanup.withdraw_requests(self.backend, self.inbox, self.thread, SYSTEM, cleanup.CANCELLED)
 
 
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
@@ -188,13 +178,9 @@ def swallowed_questions_message(titles: Sequence[str]) -> str:
 
 def missing_steps_message(agent: str, about: Description, missing: Mapping[str, Sequence[Request]]) -> str:
     """Return the message to an operator about steps that have asked, and that the deployed agent does not have."""
-    return reason_of(
-        "steps_missing",
-        agent=repr(agent),
-        here=f"{about.framework} {about.version}",
-        steps=", ".join(map(repr, missing)),
-        requests=_named(request for requests in missing.values() for request in requests),
-    )
+    here, steps = f"{about.framework} {about.version}", ", ".join(map(repr, missing))
+    named = _named(request for requests in missing.values() for request in requests)
+    return reason_of("steps_missing", agent=repr(agent), here=here, steps=steps, requests=named)
 
 
 def unread_answers_message(
@@ -202,13 +188,10 @@ def unread_answers_message(
 ) -> str:
     """Return the message to an operator about answers that the code of an agent has not heeded."""
     steps = sorted({question.step for question, _ in unread if question.step})
-    values = {
-        "agent": repr(agent),
-        "here": f"{about.framework} {about.version}",
-        "requests": _named(request for _, requests in unread for request in requests) or "–",
-        "started": ", ".join([*(f"step {step!r}" for step in steps), *error.started]) or "–",
-        **dict.fromkeys(("tool", "step"), repr(error.place)),
-    }
+    values = {"agent": repr(agent), "here": f"{about.framework} {about.version}"}
+    values |= {"requests": _named(request for _, requests in unread for request in requests) or "–"}
+    values |= {"started": ", ".join([*(f"step {step!r}" for step in steps), *error.started]) or "–"}
+    values |= dict.fromkeys(("tool", "step"), repr(error.place))
     match error.cause:
         case "ungated":
             return reason_of("gate_missing", **values)
@@ -416,7 +399,7 @@ class RunExecutor:
         if standing.status == "new":
             return await self._advance(run, {})
         # The steps that asked, and that the deployed agent does not have.
-        steps = await steps_that_asked(self._backend, self._lease.thread, standing.lost)
+        steps = await cleanup.steps_that_asked(self._backend, self._lease.thread, standing.lost)
         if missing := {step: steps[step] for step in sorted(steps.keys() - self._about.steps)}:
             why = missing_steps_message(self._view.agent.name, self._about, missing)
             return await self._mark_stuck(why, standing, missing)
@@ -496,7 +479,7 @@ class RunExecutor:
         return [each for each in ended if each[0].may_refuse][:1] or ended
 
     async def _prune(self) -> None:
-        await prune_checkpoints(self._backend, self._lease.thread)
+        await cleanup.prune_checkpoints(self._backend, self._lease.thread)
 
     async def _ask(self, question: Question, position: int, refusals: int = 0) -> Request:
         id = question_request_id(self._lease.key, self._run.id, question, position, refusals)
@@ -508,8 +491,10 @@ class RunExecutor:
     async def _find_or_submit(self, question: Question, position: int, id: str) -> Request:
         # Only an earlier attempt may have closed it without showing it.
         if self._run.attempt or id in await self._unsettled_requests():
+            known = (await self._unsettled_requests()).get(id)
             with suppress(NotFoundError):
-                return await self._known_request(id)
+                # An open one may have been answered while the run went on after another answer.
+                return known if known and known.is_final else await self._inbox.get(id)
         key = self._lease.key
         recipients = {} if question.has_recipients else self._view.agent.ask_defaults
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
@@ -546,14 +531,9 @@ class RunExecutor:
             (await self._unsettled_requests())[id] = request
         return request
 
-    async def _known_request(self, id: str) -> Request:
-        known = (await self._unsettled_requests()).get(id)
-        # An open one may have been answered while the run went on after another answer.
-        return known if known and known.is_final else await self._inbox.get(id)
-
     async def _unsettled_requests(self) -> dict[str, Request]:
         if self._unsettled is None:
-            found = await requests_of_thread(self._backend, self._lease.thread, unsettled=True)
+            found = await cleanup.requests_of_thread(self._backend, self._lease.thread, unsettled=True)
             self._unsettled = {request.id: request for request in found}
         return self._unsettled
 
@@ -566,7 +546,7 @@ class RunExecutor:
                 self._read[request.id] = request  # It is not asked any more.
                 self._leased_run.acknowledge(request)
             else:
-                await close_requests(self._inbox, [request], reason_of("superseded"))
+                await cleanup.close_requests(self._inbox, [request], reason_of("superseded"))
             del unsettled[request.id]
 
     async def _settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> bool:
@@ -602,7 +582,7 @@ class RunExecutor:
     ) -> Standing | None:
         """Mark the run and its requests for an operator; `missing` are the steps that it lacks, or None for all."""
         # Resuming would commit a state in which the lost step never asked, and would silently drop its request.
-        pending = await open_requests(self._backend, self._lease.thread)
+        pending = await cleanup.open_requests(self._backend, self._lease.thread)
         stuck = [
             r for r in pending if missing is None or (r.continuation and r.continuation.args.get("node") in missing)
         ]

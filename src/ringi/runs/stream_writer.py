@@ -14,19 +14,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from ag_ui.core import (
-    BaseEvent,
-    Interrupt,
-    RunAgentInput,
-    RunErrorEvent,
-    RunFinishedCancelledOutcome,
-    RunFinishedEvent,
-    RunFinishedInterruptOutcome,
-    RunFinishedSuccessOutcome,
-    RunStartedEvent,
-    StateSnapshotEvent,
-    UserMessage,
-)
+from ag_ui import core as ag_ui
 
 from ringi.base.clock import Clock
 from ringi.contracts.backend import Notifier, Stream, StreamItem
@@ -57,10 +45,10 @@ def stream_topic(key: Key) -> str:
     return f"stream/{key.tenant}/{key.id}"
 
 
-def request_as_agui_interrupt(request: Request) -> Interrupt:
+def request_as_agui_interrupt(request: Request) -> ag_ui.Interrupt:
     """Return a request in the AG-UI format of an interrupt."""
     schema = request.form.json_schema() if request.form else request.data_schema
-    return Interrupt(
+    return ag_ui.Interrupt(
         id=request.id,
         reason=REASONS.get(request.kind, "confirmation"),
         message=request.title,
@@ -83,7 +71,7 @@ class RunStreamWriter:
         fence: int,
         *,
         clock: Clock,
-        user_messages: Sequence[UserMessage] = (),
+        user_messages: Sequence[ag_ui.UserMessage] = (),
     ) -> None:
         self._stream, self._notifier, self._key, self._clock = stream, notifier, key, clock
         self._run_id, self._fence, self._user_messages = run_id, fence, user_messages
@@ -180,27 +168,27 @@ class RunStreamWriter:
         place = {"messageId": f"result-{call_id}", "toolCallId": call_id}
         self._once(f"result:{call_id}", {"type": "TOOL_CALL_RESULT", **place, "content": content})
 
-    def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
+    def pause(self, values: dict[str, Any], interrupts: list[ag_ui.Interrupt]) -> None:
         """Close the stretch at a pause for people; interrupts shown by an earlier pause are marked."""
         for interrupt in interrupts:
             if self.has_shown(interrupt.id):
                 interrupt.metadata = {**(interrupt.metadata or {}), REPEATED: True}
-        self._close(values, RunFinishedInterruptOutcome(interrupts=interrupts))
+        self._close(values, ag_ui.RunFinishedInterruptOutcome(interrupts=interrupts))
 
     def finish(self, values: dict[str, Any]) -> None:
         """Close the stretch: the run has ended."""
-        self._close(values, RunFinishedSuccessOutcome())
+        self._close(values, ag_ui.RunFinishedSuccessOutcome())
 
     async def cancel(self) -> None:
         """Close the stretch, if one is open: the run was canceled."""
-        self._close(None, RunFinishedCancelledOutcome())
+        self._close(None, ag_ui.RunFinishedCancelledOutcome())
         await self.flush()
 
     def fail(self, message: str, code: str) -> None:
         """Close the stretch with an error; open one first if needed, so that clients receive the error."""
         self._open()
         self._cut_messages()
-        self._add_model(RunErrorEvent(message=message, code=code))
+        self._add_model(ag_ui.RunErrorEvent(message=message, code=code))
 
     def stop(self) -> None:
         """Discard output that is not stored yet: the next worker repeats it."""
@@ -242,8 +230,8 @@ class RunStreamWriter:
         # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
         defaults: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
         messages = [] if n else list(self._user_messages)
-        input = RunAgentInput(**ids, messages=messages, **defaults) if messages else None
-        self._add_model(RunStartedEvent(**ids, protocol_version="1.0", input=input))
+        input = ag_ui.RunAgentInput(**ids, messages=messages, **defaults) if messages else None
+        self._add_model(ag_ui.RunStartedEvent(**ids, protocol_version="1.0", input=input))
 
     def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
         if self._state.stretch:
@@ -253,8 +241,8 @@ class RunStreamWriter:
                 # An ended step has ended its messages: open ones belong to a worker that died.
                 for message_id in sorted(self._state.open):
                     self._discard_message(message_id)
-                self._add_model(StateSnapshotEvent(snapshot=values))
-            self._add_model(RunFinishedEvent(thread_id=self._key.id, run_id=self._state.stretch, outcome=outcome))
+                self._add_model(ag_ui.StateSnapshotEvent(snapshot=values))
+            self._add_model(ag_ui.RunFinishedEvent(thread_id=self._key.id, run_id=self._state.stretch, outcome=outcome))
 
     def _cut_messages(self) -> None:
         for message_id in sorted(self._state.open):
@@ -301,7 +289,7 @@ class RunStreamWriter:
         if origin not in self._state.origins:
             self._add(event, origin)
 
-    def _add_model(self, event: BaseEvent) -> None:
+    def _add_model(self, event: ag_ui.BaseEvent) -> None:
         self._add(event.model_dump(mode="json", by_alias=True))
 
     def _add(self, event: dict[str, Any], origin: str | None = None) -> None:
@@ -313,9 +301,8 @@ class RunStreamWriter:
         if not self._flush_timer:
             # All threads of a process flush at the same moments, so their events need few transactions.
             loop = asyncio.get_running_loop()
-            self._flush_timer = loop.call_at(
-                loop.time() // FLUSH_SECONDS * FLUSH_SECONDS + FLUSH_SECONDS, self._flush_soon
-            )
+            at = loop.time() // FLUSH_SECONDS * FLUSH_SECONDS + FLUSH_SECONDS
+            self._flush_timer = loop.call_at(at, self._flush_soon)
 
     def _flush_soon(self) -> None:
         task = asyncio.create_task(self._flush_quietly())
