@@ -11,17 +11,9 @@ import pydantic
 from pydantic import AfterValidator, BeforeValidator, StringConstraints, model_validator
 from typing_extensions import TypedDict
 
+from ringi.base import validation
 from ringi.base.model import StrictModel
-from ringi.base.validation import (
-    FieldValidationError,
-    check_date_text,
-    check_number,
-    check_text,
-    check_time_text,
-    field_path,
-    is_number_on_step,
-    safe_repr,
-)
+from ringi.base.validation import FieldValidationError, field_path, safe_repr
 from ringi.errors import InvalidError
 from ringi.forms.field_parts import MAX_FILE, MEDIA_TYPES, AttachedFile, Label, Option, Value, attached_file
 
@@ -48,8 +40,8 @@ def _media_type(value: str) -> str:
 
 
 FieldName = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
-Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(check_text)]
-Num = Annotated[int | float, BeforeValidator(check_number)]
+Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(validation.check_text)]
+Num = Annotated[int | float, BeforeValidator(validation.check_number)]
 Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]
 Flag = Annotated[bool, pydantic.Field(strict=True)]
 FileSize = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_FILE)]
@@ -171,7 +163,7 @@ class _Writing(_Field):
         if not isinstance(value, str):
             why = f"must be text, not {safe_repr(value)}: send it in quotes"
             raise FieldValidationError("", why, "wrong_type", types=["string"])
-        check_text(value)
+        validation.check_text(value)
         least, most = self.min_length or 0, MAX_TEXT if self.max_length is None else self.max_length
         if (length := len(value)) < least:
             why = f"has {length} characters, at least {least} are needed: write more"
@@ -306,14 +298,14 @@ class _Numeric(_Field):
     """The number that the field contains at first."""
 
     def accept(self, value: object) -> int | float:
-        number = check_number(value)
+        number = validation.check_number(value)
         if self.min is not None and number < self.min:
             why = f"{safe_repr(number)} is below {self.min}: send at least {self.min}"
             raise FieldValidationError("", why, "below_minimum", min=self.min)
         if self.max is not None and number > self.max:
             why = f"{safe_repr(number)} is above {self.max}: send at most {self.max}"
             raise FieldValidationError("", why, "above_maximum", max=self.max)
-        if self.step is not None and not is_number_on_step(number, self.min or 0, self.step):
+        if self.step is not None and not validation.is_number_on_step(number, self.min or 0, self.step):
             start = f" from {self.min}" if self.min else ""
             why = f"{safe_repr(number)} is not on a step: use steps of {self.step}{start}"
             raise FieldValidationError("", why, "off_step", step=self.step)
@@ -399,7 +391,7 @@ class Date(_Moment):
         def __init__(self, name: str = "", /, **arguments: Unpack[DateFieldParts]) -> None: ...
 
     def _read(self, value: object) -> str:
-        return check_date_text(value)
+        return validation.check_date_text(value)
 
 
 class DateTime(_Moment):
@@ -412,7 +404,7 @@ class DateTime(_Moment):
         def __init__(self, name: str = "", /, **arguments: Unpack[DateFieldParts]) -> None: ...
 
     def _read(self, value: object) -> datetime:
-        return check_time_text(value)
+        return validation.check_time_text(value)
 
 
 class Boolean(_Field):

@@ -13,19 +13,9 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
 
+from ringi.base import validation
 from ringi.base.canonical_json import COMPACT
-from ringi.base.validation import (
-    MAX_ERRORS,
-    FieldValidationError,
-    check_finite,
-    check_text,
-    check_whole_number,
-    field_path,
-    json_limit_of_rule,
-    name_safe_for_message,
-    safe_repr,
-    text_pattern_rule,
-)
+from ringi.base.validation import FieldValidationError, field_path, safe_repr
 from ringi.errors import FieldError, InvalidError
 
 MAX_SCHEMA_BYTES = 64 * 1024
@@ -221,12 +211,12 @@ def _length(item: object, path: str) -> int:
             case None | bool() | dict() | list():
                 return 0
             case str():
-                return len(check_text(item).encode())
+                return len(validation.check_text(item).encode())
             case float():
-                check_finite(item)
+                validation.check_finite(item)
                 return len(repr(item))
             case int():
-                check_whole_number(item)
+                validation.check_whole_number(item)
                 return len(repr(item))
     except FieldValidationError as error:
         raise InvalidError([error.at(path)]) from None
@@ -306,7 +296,7 @@ def _unfold(parts: dict[str, _Definition], field: str) -> _Weight:
             summed = [parts[name].weight, *(weights[reference] for reference in parts[name].references)]
             weights[name] = _Weight(*map(sum, zip(*summed, strict=True)))
     except CycleError as error:
-        loop = " → ".join(name_safe_for_message(name) for name in error.args[1][:5])
+        loop = " → ".join(validation.name_safe_for_message(name) for name in error.args[1][:5])
         raise InvalidError.of(field, f"$ref is recursive ({loop}): write out the levels that you need") from None
     return weights["#"]
 
@@ -373,7 +363,7 @@ def _explain(
         why = "does not match the schema and is too large to locate the error: send less"
         return [FieldError(field, why, "too_large")]
     problems = (problem for error in validator.iter_errors(data) for problem in _problems(error, field))
-    return list(islice(problems, MAX_ERRORS))
+    return list(islice(problems, validation.MAX_ERRORS))
 
 
 def _problems(error: jsonschema_rs.ValidationError, field: str) -> Iterator[FieldError]:
@@ -396,17 +386,17 @@ def _rule_of(error: jsonschema_rs.ValidationError) -> tuple[str, dict[str, Any]]
         case Kind.Constant(value):
             return "only_value", {"value": _clipped(json.dumps(value, ensure_ascii=False))}
         case Kind.Pattern(pattern):
-            return text_pattern_rule(pattern)
+            return validation.text_pattern_rule(pattern)
         case Kind.Format(format):
             day_or_time = {"date": "invalid_day", "date-time": "invalid_time"}
             return (day_or_time[format], {}) if format in day_or_time else ("wrong_format", {"format": format})
         case Kind.MultipleOf(step):
-            return "off_step", {"step": json_limit_of_rule(step)}
+            return "off_step", {"step": validation.json_limit_of_rule(step)}
         case Kind.MinLength(limit) | Kind.MaxLength(limit):
             code, name = _LIMITS[error.kind.name]
             return code, {"length": len(str(error.instance)), name: limit}
     code, name = _LIMITS.get(error.kind.name, (_PLAIN.get(error.kind.name, "not_accepted"), ""))
-    return code, {name: json_limit_of_rule(error.kind.value)} if name else {}
+    return code, {name: validation.json_limit_of_rule(error.kind.value)} if name else {}
 
 
 def _clipped(message: str) -> str:
