@@ -60,7 +60,7 @@ class Lease:
         """The fence number that every write to the thread carries."""
         return self.thread.fence
 
-    async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]], put: Put | None = None) -> Thread:
+    async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]], put: Put | None = None) -> None:
         """Save the next version of the thread, or raise `FenceError` if another worker holds it.
 
         `put` saves it, by default the store's own `put`.
@@ -72,7 +72,6 @@ class Lease:
 
         async with self.changing:
             _, self.thread = await change_record(self._store, Thread, self.key, fenced_step, self.thread, put)
-        return self.thread
 
     async def renew(self, store: Store | None = None) -> None:
         """Renew the lease; `store` is used instead of the lease's own store if its event loop is blocked."""

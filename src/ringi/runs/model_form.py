@@ -19,7 +19,7 @@ from ringi.errors import InvalidError
 from ringi.forms import fields
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import MAX_CHANGES, RepairedForm, drop_unknown_keys, repair_form_fields
-from ringi.runs.text_calls import OPENING_TAG, split_text_calls
+from ringi.runs.text_calls import BLANKS, OPENING_TAG, split_text_calls
 
 KEY = "hitl_request"
 MAX_ANSWER = 100_000
@@ -36,7 +36,6 @@ MAX_BLANKS = 200
 
 FORM_NAME = re.compile(rf'"{KEY}"\s*:')
 # Adjacent parts of a pattern never match the same characters: a run of blanks would take quadratic time.
-BLANKS = rf"\s{{0,{MAX_BLANKS}}}+"
 FENCED = rf"```(?:[ \t]{{0,{MAX_BLANKS}}}+json)?{BLANKS}"
 START = re.compile(rf'\{{{BLANKS}"')
 RESPONSE = re.compile(r'"response"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
@@ -86,17 +85,11 @@ FIELD = {
 class ExtractedForm(NamedTuple):
     """A form in an answer, and the text around it."""
 
-    before: str
-    response: str
-    after: str
+    visible_text: str
+    """The visible part of the answer."""
     request: Any = None
     why: str | None = None
     """The reason that the form cannot be parsed."""
-
-    @property
-    def visible_text(self) -> str:
-        """The visible part of the answer."""
-        return self.before + self.response + self.after
 
 
 def extract_form(text: str) -> ExtractedForm | None:
@@ -138,15 +131,15 @@ def _read(answer: dict[str, Any], before: str, after: str) -> ExtractedForm:
     if fence := FENCE.search(before):
         before, after = before[: fence.start()], FENCE_END.sub("", after, count=1)
     response = answer.get("response")
-    return ExtractedForm(before, clean_text(response) if isinstance(response, str) else "", after, answer[KEY])
+    return ExtractedForm(before + (clean_text(response) if isinstance(response, str) else "") + after, answer[KEY])
 
 
 def _unread(text: str, why: str) -> ExtractedForm:
     before = VisibleText().add(text)
     if match := RESPONSE.search(text, len(before)):
         with suppress(ValueError):
-            return ExtractedForm(before, clean_text(json.loads(match[1], strict=False)), "", None, why)
-    return ExtractedForm(text, "", "", None, why)
+            return ExtractedForm(before + clean_text(json.loads(match[1], strict=False)), None, why)
+    return ExtractedForm(text, None, why)
 
 
 def clean_text(text: str) -> str:

@@ -22,7 +22,6 @@ LANGUAGES: tuple[Language, ...] = get_args(Language)
 Patterns: TypeAlias = Sequence[tuple[re.Pattern[str], Mapping[str, str]]]
 """Texts: a pattern that recognizes the English one and finds its values, and the text in each language."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_NOTHING: Mapping[str, Any] = {}
 
 
 class Sentence(StrictModel):
@@ -45,9 +44,7 @@ def error_code(error: Exception) -> str:
     return own if isinstance(own, str) else "internal"
 
 
-def problem_text(
-    code: str, language: Language, params: Mapping[str, object] = _NOTHING, *, is_deciding: bool = False
-) -> str:
+def problem_text(code: str, language: Language, params: Mapping[str, object] = {}, *, is_deciding: bool = False) -> str:
     """Return the text for the code of an error or of a problem document.
 
     Args:
