@@ -19,7 +19,7 @@ from ringi.errors import InvalidError
 from ringi.forms import fields
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import MAX_CHANGES, RepairedForm, drop_unknown_keys, repair_form_fields
-from ringi.runs.text_calls import BLANKS, OPENING_TAG, split_text_calls
+from ringi.runs.text_calls import BLANKS, MAX_BLANKS, OPENING_TAG, split_text_calls
 
 KEY = "hitl_request"
 MAX_ANSWER = 100_000
@@ -31,8 +31,6 @@ MAX_STARTS = 20
 NO_OBJECT = "no object begins before it"
 """The error when a form's name appears in prose."""
 IN_NO_OBJECT = 'it is outside an object: send {"response": …, "hitl_request": {…}}'
-MAX_BLANKS = 200
-"""Maximum consecutive blanks at the start of an object: a model that writes only blanks is held back no longer."""
 
 FORM_NAME = re.compile(rf'"{KEY}"\s*:')
 # Adjacent parts of a pattern never match the same characters: a run of blanks would take quadratic time.

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -37,7 +37,6 @@ from ringi.runs.context import RunContext
 from ringi.runs.messages import RunImages, saver_with_images
 from ringi.runs.model_form import clean_text
 
-AnsweredQuestions: TypeAlias = Sequence[tuple[Question, Sequence[Request]]]
 OF_RULE = ("title", "priority", "expires_in")
 """The parts of a question that a rule can set, besides its people and decisions."""
 MAX_MODELS = 20
@@ -132,7 +131,7 @@ class CallPolicy:
             return await self._host.inbox.submit_approved(decided, rule=approver, by=self._host.by)
         return self._with_rule(ask, facts) if self.asks else ask
 
-    async def recheck(self, questions: AnsweredQuestions) -> dict[str, Sequence[Request]]:
+    async def recheck(self, questions: Sequence[tuple[Question, Sequence[Request]]]) -> dict[str, Sequence[Request]]:
         """Return the ended requests by question, each with a rejection if the policy denies its call by now.
 
         Args:

@@ -8,7 +8,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 MAX_NAME = 200
-BLANKS = r"\s{0,200}+"
+MAX_BLANKS = 200
+"""Maximum consecutive blanks at the start of an object: a model that writes only blanks is held back no longer."""
+BLANKS = rf"\s{{0,{MAX_BLANKS}}}+"
 OPENING_TAG, CLOSING_TAG = "<tool_call>", "</tool_call>"
 BEGINNING = re.compile(
     rf'(?:```(?:json)?{BLANKS})?(?P<object>\{{){BLANKS}"name"{BLANKS}:{BLANKS}"(?P<name>[^"\\]{{1,{MAX_NAME}}}+)"'
