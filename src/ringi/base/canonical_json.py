@@ -21,12 +21,12 @@ from pydantic_core import to_jsonable_python
 from ringi.errors import FieldError, InvalidError
 
 JsonObject: TypeAlias = dict[str, Any]
-WRITE_PLAIN = c_make_encoder(None, json.JSONEncoder().default, encode_basestring, None, ":", ",", True, False, False)
-"""The function of Python's own encoder, with sorted keys and without NaN; it returns the parts of the text.
-
-It is many times faster than `rfc8785`, and its output is canonical for all plain values. A `JSONEncoder` would build
-one for each call.
-"""
+PLAIN = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+)
+"""Python's own encoder. It is many times faster than `rfc8785`, and its output is canonical for all plain values."""
+WRITE_PLAIN = c_make_encoder(None, PLAIN.default, encode_basestring, None, ":", ",", True, False, False)
+"""The function of `PLAIN`, which builds one for each call; it returns the parts of the text."""
 COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
 """Keys in their order. `json.dumps` would build an encoder for each call, and take five times as long."""
 ATOMS = frozenset((str, bool, type(None)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import socket
 import time
@@ -136,5 +137,5 @@ class Worker(Runner):
         return agent in announcements.parse_announcements(await self.backend.jobs.announced(since))
 
 
-def _not_due_yet(attempts: int, delays: Sequence[float] = DEFER_SECONDS) -> JobNotDueError:
-    return JobNotDueError(random.uniform(0.5, 1) * retry_delay_after(delays, attempts))
+def _not_due_yet(attempts: int, delays: Sequence[float] = DEFER_SECONDS, longest: float = math.inf) -> JobNotDueError:
+    return JobNotDueError(min(random.uniform(0.5, 1) * retry_delay_after(delays, attempts), longest))
