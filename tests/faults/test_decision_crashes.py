@@ -24,7 +24,7 @@ from ringi.base import failpoints
 from ringi.domain import decisions
 from ringi.domain.request_data import RequestData
 from ringi.errors import RingiError
-from ringi.inbox import inbox as inboxes
+from ringi.inbox import core as inboxes
 
 PHASES = (Phase.reuse, Phase.generate, Phase.shrink)
 """Without the search for explanations, which takes longer than the timeout."""

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.graph import START, StateGraph
@@ -22,6 +22,12 @@ from ringi.base.settings import SettingError
 from ringi.testing.conformance.running_agents import worker_running_on_store
 
 SCHEMA = "SELECT current_schema()"
+
+
+class Poster(TypedDict, total=False):
+    """The state of an agent that asks for a color."""
+
+    color: str | None
 
 
 @pytest.fixture
@@ -77,11 +83,11 @@ async def test_every_driver_has_the_schema_and_the_limits(pooled_url: str) -> No
 
 
 async def test_a_run_asks_and_goes_on_and_the_trail_holds(pooled_url: str, tmp_path: Path) -> None:
-    def choose(state: dict[str, Any]) -> dict[str, Any]:
+    def choose(state: Poster) -> Poster:
         response = ringi.ask("Which color?").response
-        return {"color": response and response.message}
+        return {"color": response.message if response else None}
 
-    graph = StateGraph(dict).add_node("choose", choose).add_edge(START, "choose").compile()
+    graph = StateGraph(Poster).add_node("choose", choose).add_edge(START, "choose").compile()
     agent = Agent("poster", graph, output=lambda state: dict(state or {}))
     async with worker_running_on_store(pooled_url, agent) as run:
         await run.start(agent)

@@ -76,14 +76,11 @@ LARGE_SECONDS = 0.005
 LIMIT_SECONDS = 30.0
 """Seconds for a checkpoint, including the wait for a connection: some checkpoints are large."""
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
+NETWORK_LIMITS: dict[str, Any] = {"connect_timeout": 10, "tcp_user_timeout": 10_000, "keepalives_idle": 10}
+"""Seconds, milliseconds, seconds.
 
-
-NETWORK_LIMITS: dict[str, Any] = {
-    "connect_timeout": int(WAIT_SECONDS),
-    "tcp_user_timeout": int(WAIT_SECONDS * 1000),
-    "keepalives_idle": int(WAIT_SECONDS),
-}
-"""Without them, a connection dropped by the network would block a caller for a quarter of an hour."""
+Without them, a connection dropped by the network would block a caller for a quarter of an hour.
+"""
 
 
 class PostgresCheckpoints:

@@ -82,13 +82,8 @@ WRONG = (
     asyncpg.InsufficientPrivilegeError,
 )
 """Permanent errors."""
-WRONG_URL = (
-    asyncpg.ClientConfigurationError,
-    asyncpg.UndefinedObjectError,
-    asyncpg.CantChangeRuntimeParamError,
-    asyncpg.InvalidParameterValueError,
-)
-"""Errors of a connection that asks for something that the server or the driver does not know."""
+WRONG_URL = (asyncpg.ClientConfigurationError, asyncpg.DataError, asyncpg.SyntaxOrAccessError)
+"""Errors of a connection that asks for something that the driver or the server does not know."""
 WRONG_FOR_POOLER = re.compile(r"unsupported startup parameter|no such (database|user)")
 """The same from PgBouncer, whose errors all have one code."""
 POOLED = "a pooler gives each transaction another session: set its pool_mode to session, or connect without it"
