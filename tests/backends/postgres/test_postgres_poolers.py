@@ -53,7 +53,7 @@ def test_a_session_that_changes_is_refused_in_a_sentence(
         done = ringi_command(url, tmp_path, *command)
 
     assert done.returncode in (1, 2)
-    assert "pool_mode to session" in done.stderr
+    assert "`pool_mode` to `session`" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -86,7 +86,7 @@ WRONG_URL = (asyncpg.ClientConfigurationError, asyncpg.DataError, asyncpg.Syntax
 """Errors of a connection that asks for something that the driver or the server does not know."""
 WRONG_FOR_POOLER = re.compile(r"unsupported startup parameter|no such (database|user)")
 """The same from PgBouncer, whose errors all have one code."""
-POOLED = "a pooler gives each transaction another session: set its pool_mode to session, or connect without it"
+POOLED = "a pooler gives each transaction another session: set its `pool_mode` to `session`, or connect without it"
 IS_DIRECT = "DO $$ BEGIN IF pg_backend_pid() <> {} THEN RAISE 'pooled'; END IF; END $$"
 """Fails behind a pooler, which makes up the process that it names. Such a statement needs no preparation."""
 MARK = "SELECT set_config('ringi.session', '{}', false)"
