@@ -21,6 +21,7 @@ from ringi.audit.verify import verify_store
 from ringi.base.outages import PausedError
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import Backend
+from ringi.contracts.store import change_record
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -366,3 +367,24 @@ async def test_a_gated_function_outside_of_a_run_is_refused_during_a_pause_and_r
         await inbox.pauses.end(pause.id, by="ann")
         assert await pay(amount=7) == "paid"
         assert payments.made == [7]
+
+
+async def test_a_worker_that_was_suspended_does_not_begin_a_call_that_another_one_has(url: str) -> None:
+    """The other worker holds the run for a second; the call is made once, after that."""
+    payments, entered = Payments(), 0
+
+    async def suspended() -> None:
+        nonlocal entered
+        entered += 1
+        if entered == 2:
+            lease, late = next(iter(world.runner._held_leases)), world.inbox.clock() + timedelta(minutes=1)
+            taken = lambda thread: thread.acquired("other", late, timedelta(seconds=-59))  # noqa: E731
+            await change_record(world.backend.store, Thread, lease.key, taken)
+            lease.valid_until = 0.0
+
+    async with opened(url, [payer(payments, before=suspended)]) as world, working(world):
+        request = await asked(world)
+        await world.respond(request, "approve")
+        assert (await world.rest()).status == "done"
+
+    assert (entered, payments.made) == (3, [7])

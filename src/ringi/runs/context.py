@@ -24,6 +24,7 @@ from ringi.errors import ConflictError, InvalidError, RingiError, UnavailableErr
 from ringi.forms.arguments import Schema, is_schema_usable
 from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import FACTS
+from ringi.runs.lease import Lease
 from ringi.runs.model_form import clean_text
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
@@ -157,6 +158,8 @@ class RunContext:
         self.by = by
         """The name of the person who started the run; None if it is no longer known."""
         self._thread = thread
+        self.lease: Lease | None = None
+        """The lease of the worker that executes the run."""
         self._open_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self._paused: dict[str, tuple[str, str]] = {}
         self.outcomes = CallOutcomes()
@@ -204,7 +207,7 @@ class RunContext:
         current.refuse_old(self._thread)
 
     async def check_pauses(self, *, is_gated: bool = True) -> None:
-        """Check that nobody has paused the agent of this run; call it right before a call of the agent.
+        """Check that this worker holds the run and nobody has paused its agent; call it right before a call.
 
         Args:
             is_gated: Whether people or a rule approved the call: then the pauses are read from the store. Else they are
@@ -212,9 +215,11 @@ class RunContext:
 
         Raises:
             PausedError: The agent is paused: the run stops here, and goes on after the pause.
-            OutageError: The pauses cannot be read, so the call must not run.
+            OutageError: The pauses cannot be read, or another worker has taken the run over: the call must not run.
         """
         with report_outages():
+            if self.lease:
+                await self.lease.check()
             pause = await self.runner.pauses.find(self.key.tenant, self.agent, is_fresh=is_gated)
         if pause:
             raise paused_error(pause, self.inbox.clock)

@@ -80,6 +80,14 @@ class Lease:
         await change_record(store or self._store, Thread, self.key, renewed)
         self.valid_until = began + LEASE_SECONDS
 
+    async def check(self) -> None:
+        """Raise `UnavailableError` if another worker has taken the thread, such as while this process was suspended."""
+        if time.monotonic() >= self.valid_until:
+            try:
+                await self.renew()
+            except (FenceError, NotFoundError) as error:
+                raise UnavailableError(str(error), part="the run") from error
+
 
 class PendingReleases:
     """Threads that a worker could not release during a store outage. An outage does not count as a failed attempt."""
