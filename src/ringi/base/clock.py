@@ -40,8 +40,10 @@ def retry_after_seconds(header: str | None, now: datetime) -> float | None:
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:
-        return max(0.0, (parsedate_to_datetime(text) - now).total_seconds())
-    except (ValueError, TypeError):
+        moment = parsedate_to_datetime(text)
+        # A date without a zone is in UTC (RFC 9110, 5.6.7).
+        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

@@ -90,7 +90,7 @@ def read_networks(value: Any) -> tuple[Network, ...]:
 
 
 Positive = Annotated[float, number_setting_reader(lambda number: not 0 < number < math.inf, "give a number above 0")]
-Count = Annotated[float, number_setting_reader(lambda number: number not in range(1, MOST + 1), SOME_COUNT)]
+Count = Annotated[float, number_setting_reader(lambda number: number % 1 != 0 or not 0 < number <= MOST, SOME_COUNT)]
 SettingSeconds = Annotated[float, number_setting_reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS)]
 Schedule = Annotated[
     tuple[float, ...],

@@ -251,7 +251,7 @@ ERROR_BY_CODE: dict[str, Callable[[ApiCall, Mapping[str, Any]], RingiError]] = {
     "digest_mismatch": lambda call, _: ConflictError.digest_mismatch(call.id, str((call.body or {}).get("digest"))),
     "claimed": lambda call, problem: ConflictError.claimed(call.id, str(problem.get("claimed_by", "somebody else"))),
     "held": lambda call, problem: ConflictError.held(
-        call.id, problem.get("responder", "somebody else"), datetime.fromisoformat(str(problem.get("until", utc_now())))
+        call.id, f"{problem.get('responder')}", datetime.fromisoformat(f"{problem.get('until', utc_now())}")
     ),
     "under_review": lambda call, problem: ConflictError.under_review(call.id, str(problem.get("review", ""))),
     "legal_hold": lambda call, _: ConflictError.legal_hold(call.id),

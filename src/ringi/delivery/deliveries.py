@@ -96,7 +96,7 @@ class DeliveryTask(StrictModel):
 
 
 def refuse_early(due: datetime, now: datetime) -> None:
-    """Raise `JobNotDueError` before the due time: the queue's timing is not exact."""
+    """Raise `JobNotDueError` before the due time: the queue may call early, or repeat a call."""
     if now < due:
         raise JobNotDueError((due - now).total_seconds())
 

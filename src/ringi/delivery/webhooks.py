@@ -192,9 +192,10 @@ class WebhookClient:
             request = self._client.build_request("POST", pinned, headers=headers, content=body, extensions=extensions)
             try:
                 response = await self._client.send(request, stream=True)
-                return response, await read_rest_of_reply(response)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failure = error
+            else:
+                return response, await read_rest_of_reply(response)
         raise failure
 
 

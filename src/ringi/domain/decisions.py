@@ -275,7 +275,8 @@ def _misfits(request: RequestData, answer: Answer) -> Iterator[FieldError]:
 def _checked_data(request: RequestData, answer: Answer) -> dict[str, Any] | None:
     if answer.decision == "respond" and request.answer_schema is not None:
         return answer.check_value(request.answer_schema)
-    without_data = ("respond", *buttons_with_values(request.actions))
+    buttons = buttons_with_values(request.actions) if request.answer_schema is not None else ()
+    without_data = ("respond", *buttons)
     if answer.decision == "reject" or (answer.data is None and answer.decision in without_data):
         return None
     if request.form:

@@ -234,8 +234,8 @@ class Thread(Record):
         """
         if self.is_live:
             raise ConflictError.busy(self.id, self.status)
-        # An erasure in progress uses the earlier fence: the higher fence keeps it from deleting the new run's data.
         fresh: dict[str, Any] = {"agent": agent, "title": self.title or thread_title(run.input), "run": run}
+        # An erasure in progress uses the earlier fence: the higher fence keeps it from deleting the new run's data.
         fresh |= {"status": "running", "fence": self.fence + 1, "updated_at": now, **self._reset_attempts}
         fresh |= dict.fromkeys(("error", "attention", "reason", "erased"))
         fresh |= {name: None for name in ("missed", "usage") if getattr(self, name)}

@@ -41,7 +41,8 @@ class InboxChecks(InboxPart, api.Checks):
         inbox, person = self._inbox, as_decider(by)
         if not Settings.load().checks:
             raise ConflictError("checks are off: set RINGI_CHECKS=1 to plant requests that measure attention")
-        new = parse_body(NewChecks, {"checks": list(checks), "share": share})
+        recipes = [each.model_dump(exclude_unset=True) if isinstance(each, CheckRecipe) else each for each in checks]
+        new = parse_body(NewChecks, {"checks": recipes, "share": share})
         recent = await self._recent_requests(new.checks)
         chosen = new.checks if new.share is None else _wanted(new.checks, new.share, recent)
         planted = [self._check_from(recipe, recent[recipe.tool]) for recipe in chosen]

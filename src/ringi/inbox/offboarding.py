@@ -57,7 +57,8 @@ async def offboard(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
 
 async def _end_absences(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     gone = await inbox.people.end_where(lambda each: person in (each.person, each.deputy), person, by)
-    await inbox.notifier.publish(ABSENCES)
+    if gone:
+        await inbox.notifier.publish(ABSENCES)
     return [Ended(kind="absences" if each.person == person else "deputyships", id=each.person) for each in gone]
 
 

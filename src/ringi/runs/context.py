@@ -280,17 +280,10 @@ class RunContext:
             for ask, action in calls
         }
 
-    def has_asked(self, tool_call_id: str, call: str) -> bool:
-        """Return True if people are asked about exactly this call: then they decide, even if the policy has changed.
-
-        Args:
-            tool_call_id: The id that the model gave to the call.
-            call: The digest of the tool's name and arguments.
-        """
-        return (tool_call_id, call) in self._open_calls
-
     def facts_of(self, tool_call_id: str, call: str) -> dict[str, Any] | None:
         """Return the facts that people are shown with exactly this call; None if nobody is asked about it.
+
+        If somebody is asked, they decide, even if the policy has changed.
 
         Args:
             tool_call_id: The id that the model gave to the call.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
+from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 from ringi.base.failpoints import failpoint
@@ -482,18 +483,18 @@ class RunExecutor:
     async def _prune(self) -> None:
         await cleanup.prune_checkpoints(self._backend, self._lease.thread)
 
-    async def _ask(self, question: Question, position: int, refusals: int = 0) -> Request:
-        id = question_request_id(self._lease.key, self._run.id, question, position, refusals)
-        request = await self._find_or_submit(question, position, id)
-        if is_outcome_void(request, question, self._run, self._delivered):
-            return await self._ask(question, position, refusals + 1)
+    async def _ask(self, question: Question, position: int) -> Request:
+        refusals, request = count(), None
+        while request is None or is_outcome_void(request, question, self._run, self._delivered):
+            id = question_request_id(self._lease.key, self._run.id, question, position, next(refusals))
+            request = await self._find_or_submit(question, position, id)
         return request
 
     async def _find_or_submit(self, question: Question, position: int, id: str) -> Request:
-        # Only an earlier attempt may have closed it without showing it.
-        if self._run.attempt or id in await self._unsettled_requests():
-            known = (await self._unsettled_requests()).get(id)
-            with suppress(NotFoundError):
+        known = (await self._unsettled_requests()).get(id)
+        if self._run.attempt or known:
+            # Only an earlier attempt may have closed it without showing it.
+            with suppress(NotFoundError) if self._run.attempt else nullcontext():
                 # An open one may have been answered while the run went on after another answer.
                 return known if known and known.is_final else await self._inbox.get(id)
         key = self._lease.key

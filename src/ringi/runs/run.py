@@ -256,7 +256,8 @@ class RunStates:
         newest = max((each for each in found if each), default=None)
         if newest is None:
             return None
-        self._next, (_, self._count, text) = 1 - found.index(newest), newest
+        _, self._count, text = newest
+        self._next = 1 - found.index(newest)
         return FrameworkState.model_validate_json(text)
 
     async def write(self, state: FrameworkState) -> FrameworkState:

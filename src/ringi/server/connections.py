@@ -167,9 +167,10 @@ def raise_open_file_limit() -> int | None:
     with contextlib.suppress(ImportError, OSError, ValueError):  # Windows has no such limit.
         import resource
 
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = 1 << 20 if hard == resource.RLIM_INFINITY else hard
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        if soft != most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         return most
     return None
 

@@ -31,7 +31,8 @@ from ringi.server.schemas import AuditEvent
 PUBLIC = Request.public()
 SIGN_INS = ("subject", "for_subject")
 HIDDEN = {"held": ("data", "args", "message", "grant", *SIGN_INS), "run": SIGN_INS, "votes": SIGN_INS}
-"""The parts of fields that readers do not see. The event of the release of a held answer has its words."""
+"""The parts of fields that readers do not see: nobody reads a held answer before it is final; the event of its release
+has its words."""
 M = TypeVar("M", bound=BaseModel)
 
 

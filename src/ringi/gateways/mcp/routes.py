@@ -46,8 +46,7 @@ class McpRoutes:
     """The route of MCP clients, and its endpoint: it authenticates each call, an open connection of the caller."""
 
     def __init__(self, context: RouteContext) -> None:
-        self.components, self.auth = context.components, context.auth
-        self.limits, self.streams = context.limits, context.streams
+        self.context, self.components = context, context.components
         self._public_url = public_url()
         self._handler: McpHandler | None = None
 
@@ -62,7 +61,7 @@ class McpRoutes:
         caller = token.principal
         base = self._public_url or f"{scope['scheme']}://{headers['host']}{server_base_path(scope)}"
         requests = McpCallerRequests(self, token, session=short_json_hash(session)[:12] if session else None, base=base)
-        with self.streams.slot(caller):
+        with self.context.streams.slot(caller):
             handler = self._handler or await self._open()
             # A name may contain any separator but a colon, and a tenant even that.
             id = ":".join((caller.role, caller.name, caller.tenant))
@@ -73,7 +72,7 @@ class McpRoutes:
         module = await asyncio.to_thread(import_module, HANDLER)
         if self._handler is None:
             key, settings = self.components.keys.derive("mcp"), self.components.settings
-            self._handler = module.McpHandler(key, settings.max_body, self.streams.wait)
+            self._handler = module.McpHandler(key, settings.max_body, self.context.streams.wait)
         return self._handler
 
     def _verified_token(self, scope: Scope, headers: Headers) -> VerifiedToken:
@@ -82,8 +81,8 @@ class McpRoutes:
         if bearer_token(scope) is None and not settings.no_auth:
             raise UnauthenticatedError
         if not {"*", headers.get("origin")} & {*settings.cors_origins}:
-            self.auth.refuse_foreign(scope, headers, is_origin_needed=False)
-        return self.auth.verified_token(scope)
+            self.context.auth.refuse_foreign(scope, headers, is_origin_needed=False)
+        return self.context.auth.verified_token(scope)
 
 
 class McpCallerRequests:
@@ -103,7 +102,7 @@ class McpCallerRequests:
 
     async def submit(self, ask: Ask) -> Request:
         """Store an ask, or return the stored request."""
-        return await submit_for_caller(self._routes.components, self._routes.limits, self._caller, ask)
+        return await submit_for_caller(self._routes.components, self._routes.context.limits, self._caller, ask)
 
     async def get(self, id: str) -> Request:
         """Return a request of the caller."""
@@ -121,8 +120,8 @@ class McpCallerRequests:
             seconds = min(seconds, self._routes.components.settings.max_wait)
             # A wait goes on after its HTTP call was aborted, so it counts on its own; no name has a colon.
             waiter = self._caller._replace(name=f"mcp:{self._caller.name}")
-            with self._routes.streams.slot(waiter), suppress(WaitTimeoutError):
-                await self._routes.streams.wait(inbox.wait(request, seconds), self._token)
+            with self._routes.context.streams.slot(waiter), suppress(WaitTimeoutError):
+                await self._routes.context.streams.wait(inbox.wait(request, seconds), self._token)
             request = await self._inbox.get(id)
         return request
 
@@ -139,7 +138,7 @@ class McpCallerRequests:
 
     async def answer(self, id: str, answer: Answer) -> Request:
         """Answer a request as the person who is signed in, with the checks of each answer."""
-        self._routes.auth.refuse_revoked(self._token)  # A form can last longer than the token.
+        self._routes.context.auth.refuse_revoked(self._token)  # A form can last longer than the token.
         require_person(self._caller)
         inbox = inbox_for(self._routes.components.inbox, self._caller, require_answerable)
         return await inbox.answer(id, answer, by=self._caller.decider, channel=MCP)
@@ -150,7 +149,7 @@ class McpCallerRequests:
 
     @property
     def _inbox(self) -> StoreInbox:
-        self._routes.auth.refuse_revoked(self._token)  # A wait can last longer than the token.
+        self._routes.context.auth.refuse_revoked(self._token)  # A wait can last longer than the token.
         return inbox_for(self._routes.components.inbox, self._caller, require_own_mcp_request)
 
 

@@ -273,7 +273,7 @@ class ToolCallGate:
 
     def _has_asked(self, call: RequestedToolCall) -> bool:
         try:
-            return self._host is not None and self._host.has_asked(self._id, call.digest)
+            return self._host is not None and self._host.facts_of(self._id, call.digest) is not None
         except InvalidError:
             return False
 

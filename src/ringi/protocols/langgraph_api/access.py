@@ -100,7 +100,7 @@ class FoundThreads(list[ThreadTarget]):
 
 
 class ServedRequests(Bounded[tuple[str, str, str], tuple[str, str]]):
-    """The id and the digest of the last request that this process served to a token of a tenant on a thread."""
+    """The id and the digest of the last request that a token was served on a thread; the oldest are forgotten."""
 
 
 class CallerAccess:

@@ -310,8 +310,10 @@ class Authenticator:
         """
         try:
             tenant = self._verified_token(scope).principal.tenant
-        except RingiError:
-            return  # The route refuses the call.
+        except RingiError:  # The route refuses the call, unless it reads another header.
+            if not self._settings.proxy:
+                return
+            tenant = DEFAULT_TENANT
         await self.absences.load(tenant)
 
     def verified_token(self, scope: Scope, *, is_open_to_auditors: bool = False) -> VerifiedToken:
@@ -470,7 +472,7 @@ class Authenticator:
         """
         if scope["method"] in READS:
             return
-        own, origins = f"{scope['scheme']}://{headers.get('host')}", headers.getlist("origin")
+        own, origins = f"{scope['scheme']}://{headers.get('host', '')}", headers.getlist("origin")
         if origins != [own] and (origins or is_origin_needed):
             what = f"Origin {', '.join(origins) or None!r} is not {own!r}"
             raise RefusalError(403, "foreign_origin", f"{what}: only the page may write with its cookie; use a token")

@@ -270,12 +270,13 @@ def oidc_key_type(key: dict[str, Any]) -> str:
 
 def oidc_sign_in(oidc: Oidc, claims: dict[str, Any]) -> VerifiedToken:
     """Return the sign-in that the claims of a token describe, or raise the error that refuses them."""
-    caller, at, acr = Principal(*oidc_person(oidc, claims)), claims.get("auth_time"), claims.get("acr")
+    at, acr = claims.get("auth_time"), claims.get("acr")
     if at is not None:
         if isinstance(at, bool) or not isinstance(at, int | float) or not math.isfinite(at):
             raise SignInError("the token's claim auth_time is not a number of seconds since 1970")
         # A provider with a fast clock must not make a sign-in last longer.
         at = min(float(at), time.time())
+    caller = Principal(*oidc_person(oidc, claims))
     return VerifiedToken(caller, None, signed_in_at=at, acr=acr if isinstance(acr, str) else None)
 
 

@@ -93,7 +93,7 @@ class LoadedRevocations:
         if not self._marks and not self._revoked_until:
             return False
         holders: tuple[Holder, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), ALL_HOLDERS)
-        end = max(self._revoked_until.get(each, -math.inf) for each in holders)
+        end = max(self._revoked_until.get(each, 0.0) for each in holders)
         return metadata.at <= end or not self._marks.isdisjoint((metadata.mark, metadata.parent))
 
     async def _follow(self) -> None:
@@ -113,7 +113,7 @@ class LoadedRevocations:
                 if mark:
                     self._marks.add(mark)
                 else:
-                    self._revoked_until[holder] = max(at, self._revoked_until.get(holder, -math.inf))
+                    self._revoked_until[holder] = max(at, self._revoked_until.get(holder, 0.0))
             self._last_number = items[-1].number
             self._on_change()
 
