@@ -49,7 +49,9 @@ class StatementBatcher(Generic[I]):
             async with asyncio.timeout(WAIT_SECONDS):
                 rows = await future
         except TimeoutError:
-            raise statement_timeout_error() from None
+            if not future.done() or future.cancelled():
+                raise statement_timeout_error() from None
+            rows = future.result()  # It has just arrived.
         if rows is None:
             rows = await alone() if alone else (await self._together([item]))[0]
         assert rows is not None

@@ -76,7 +76,6 @@ class ClaimedJobs(Jobs):
         self._notifier, self._me = notifier, uuid.uuid4().hex
         self._pools: list[HandlerJobs] = []
         self._claiming: asyncio.Task[None] | None = None
-        # The concurrency keys whose last job failed, as far as this process knows; of many, the latest.
         self._failed = FailedKeys()
         self._begun_claims = self._ended_claims = 0
 

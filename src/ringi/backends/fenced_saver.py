@@ -176,16 +176,13 @@ class FencedCheckpointSaver(Saver):
         if found:
             self._places.note_step(found.checkpoint["id"], found.metadata)
 
-    def _begin_put(
-        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
-    ) -> dict[str, Any]:
-        """Check and note a checkpoint that is about to be written, and return its metadata."""
+    def _begin_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> None:
+        """Check and note a checkpoint that is about to be written."""
         self.check_write(None, ())
         self.next_read = None
         if not config["configurable"].get("checkpoint_ns"):
             self._places.end_step()
         self._places.note_step(checkpoint["id"], metadata)
-        return {**metadata, **self.notes}
 
     def _stored_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -224,10 +221,12 @@ class FencedCheckpointSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        noted = self._begin_put(config, checkpoint, metadata)
+        self._begin_put(config, checkpoint, metadata)
         self._flush_before(None)
         with report_outages():
-            placed: RunnableConfig = self._write_now("put", config, checkpoint, noted, new_versions)
+            placed: RunnableConfig = self._write_now(
+                "put", config, checkpoint, {**metadata, **self.notes}, new_versions
+            )
         return placed
 
     def put_writes(
@@ -297,10 +296,12 @@ class FencedCheckpointSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        noted = self._begin_put(config, checkpoint, metadata)
+        self._begin_put(config, checkpoint, metadata)
         with report_outages():
             await self.before_write(None)
-            placed: RunnableConfig = await self._write("put", config, checkpoint, noted, new_versions)
+            placed: RunnableConfig = await self._write(
+                "put", config, checkpoint, {**metadata, **self.notes}, new_versions
+            )
         return placed
 
     async def aput_writes(

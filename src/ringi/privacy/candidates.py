@@ -123,14 +123,16 @@ def without_legal_holds(due: ErasureCandidates, reviews: Mapping[Key, Request]) 
 
     A hold on the review of a request in `reviews` holds the request too.
     """
-    holds = {each.id: legal_hold_id(each, reviews.get(each.key)) for each in due.requests}
-    held = {id: str(Conflict.legal_hold(hold)) for id, hold in holds.items() if hold}
-    reasons = {key: held[each.id] for each in due.requests if each.id in held and (key := thread_key_of_request(each))}
+    holds = {each.key: legal_hold_id(each, reviews.get(each.key)) for each in due.requests}
+    held = {key: str(Conflict.legal_hold(hold)) for key, hold in holds.items() if hold}
+    reasons = {
+        key: held[each.key] for each in due.requests if each.key in held and (key := thread_key_of_request(each))
+    }
     threads = {thread.id: reasons[thread.key] for thread in due.threads if thread.key in reasons}
     return due._replace(
-        requests=[request for request in due.requests if request.id not in held],
+        requests=[request for request in due.requests if request.key not in held],
         threads=[thread for thread in due.threads if thread.key not in reasons],
-        left={**due.left, **threads, **held},
+        left={**due.left, **threads, **{key.id: reason for key, reason in held.items()}},
     )
 
 

@@ -124,7 +124,8 @@ def record_matches_query(record: Record, query: Query, sought: Sequence[str]) ->
     if query.tenant not in (None, record.tenant):
         return False
     if isinstance(record, Request):
-        return request_meets_conditions(record, query) and all(piece in record.search_text for piece in sought)
+        text = record.search_text if sought else ""
+        return request_meets_conditions(record, query) and all(piece in text for piece in sought)
     if isinstance(record, Thread):
         lease, at = record.lease_until, query.unleased_at
         is_free = at is None or (record.status == "running" and (lease is None or lease <= at))

@@ -288,7 +288,7 @@ class PostgresDatabase:
         """Return a dedicated connection."""
         connection = await self._open_connection()
         try:
-            await connection.execute(self.session_sql(**self._settings))
+            await connection.execute(self.session_sql(**self._settings), timeout=CONNECT_SECONDS)
             if self._which:
                 await self.recognise(connection.fetchrow)
         except BaseException:
@@ -312,15 +312,17 @@ class PostgresDatabase:
         """Raise `SettingError` behind a pooler in whose mode a connection does not keep its session."""
         one, other, mark = await self._open_connection(), None, uuid.uuid4().hex
         try:
-            with suppress(asyncpg.RaiseError):
-                await one.execute(IS_DIRECT.format(one.get_server_pid()))
-                return
-            await one.execute(MARK.format(mark))
-            other = await self._open_connection()
-            # Either the other connection now has the session of the first one, or it takes it away.
-            async with other.transaction():
-                await other.execute(IS_OTHER.format("=", mark))
-                await one.execute(IS_OTHER.format("IS DISTINCT FROM", mark))
+            async with asyncio.timeout(CONNECT_SECONDS):
+                with suppress(asyncpg.RaiseError):
+                    await one.execute(IS_DIRECT.format(one.get_server_pid()))
+                    return
+                await one.execute(MARK.format(mark))
+                await one.execute(IS_OTHER.format("IS DISTINCT FROM", mark))  # For a pooler that takes turns.
+                other = await self._open_connection()
+                # Either the other connection now has the session of the first one, or it takes it away.
+                async with other.transaction():
+                    await other.execute(IS_OTHER.format("=", mark))
+                    await one.execute(IS_OTHER.format("IS DISTINCT FROM", mark))
         except asyncpg.PostgresError as error:
             if isinstance(error, asyncpg.RaiseError) or "statement pooling" in str(error):
                 raise SettingError("url", "postgresql://…", POOLED) from error
