@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
@@ -491,12 +491,12 @@ class RunExecutor:
         return request
 
     async def _find_or_submit(self, question: Question, position: int, id: str) -> Request:
-        known = (await self._unsettled_requests()).get(id)
-        if self._run.attempt or known:
+        if self._run.attempt:
             # Only an earlier attempt may have closed it without showing it.
-            with suppress(NotFoundError) if self._run.attempt else nullcontext():
-                # An open one may have been answered while the run went on after another answer.
-                return known if known and known.is_final else await self._inbox.get(id)
+            with suppress(NotFoundError):
+                return await self._known_request(id)
+        elif id in await self._unsettled_requests():
+            return await self._known_request(id)
         key = self._lease.key
         recipients = {} if question.has_recipients else self._view.agent.ask_defaults
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
@@ -532,6 +532,11 @@ class RunExecutor:
         if request.is_unsettled:
             (await self._unsettled_requests())[id] = request
         return request
+
+    async def _known_request(self, id: str) -> Request:
+        known = (await self._unsettled_requests()).get(id)
+        # An open one may have been answered while the run went on after another answer.
+        return known if known and known.is_final else await self._inbox.get(id)
 
     async def _unsettled_requests(self) -> dict[str, Request]:
         if self._unsettled is None:

@@ -7,6 +7,7 @@ passes it before the tool runs: then the gate asks by a pause of the run, and no
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -149,8 +150,11 @@ def parse_call_arguments(text: str | dict[str, Any] | None) -> dict[str, Any] | 
 
 def ids_made_unique(ids: Sequence[str]) -> list[str]:
     """Return ids that differ, in the same order: a repeated one gets its number."""
-    repeats = [ids[:position].count(id) for position, id in enumerate(ids)]
-    return [f"{id}#{n + 1}" if n else id for id, n in zip(ids, repeats, strict=True)]
+    numbers, unique = Counter[str](), list[str]()
+    for id in ids:
+        numbers[id] += 1
+        unique.append(id if numbers[id] == 1 else f"{id}#{numbers[id]}")
+    return unique
 
 
 def question_to_json(id: str, ask: Ask, place: str, *, is_gated: bool) -> dict[str, Any]:

@@ -291,5 +291,4 @@ async def test_a_call_counts_as_asked_whatever_its_context_has_as_facts(facts: A
     asked = Ask(title="Pay?", action=Action("refund", REFUND), context={"tool_call_id": "c1", "facts": facts})
     context.set_open_questions([asked])
     digest = call_digest("refund", REFUND)
-    assert context.has_asked("c1", digest)
     assert context.facts_of("c1", digest) == (facts if isinstance(facts, dict) else {})

@@ -84,7 +84,6 @@ def acp(
     The agent's requests for permission and its forms are answered in the inbox; everything else passes unchanged.
     """
     from ringi.gateways.acp.proxy import ASK, serve_acp_proxy
-    from ringi.policy.rules import PolicyFile
 
     file = PolicyFile(policy).policy if policy else lambda: ASK
     file()

@@ -130,9 +130,11 @@ def check_model_arguments(model: type[BaseModel], args: JsonObject, injected_nam
     except ValidationError as error:
         # The arguments that the agent's code injects are not set yet.
         wrong = [e for e in error.errors(include_url=False) if not e["loc"] or e["loc"][0] not in injected_names]
-        found = [FieldError(field_path("args", e["loc"]), e["msg"], *pydantic_error_rule(e)) for e in wrong]
+        found = [
+            FieldError(field_path("args", e["loc"]), e["msg"], *pydantic_error_rule(e)) for e in wrong[:MAX_ERRORS]
+        ]
         if found:
-            raise InvalidError(found[:MAX_ERRORS]) from error
+            raise InvalidError(found) from error
 
 
 def refuse_dropped_arguments(tool: BaseTool, args: JsonObject) -> None:

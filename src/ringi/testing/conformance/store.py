@@ -69,10 +69,10 @@ class RecordsConformance:
         asked = await store_request(store)
         second, event = asked.changed("claimed", "ann", NOON, claimed_by="ann")
         await store.put(second, event)
-        third = second.model_copy(update={"version": version, "claimed_by": "bob"})
+        third, late = second.changed("claimed", "bob", NOON, claimed_by="bob")
 
         with pytest.raises(ConflictError):
-            await store.put(third, event)
+            await store.put(third.model_copy(update={"version": version}), late)
 
         assert await store.get(Request, "tenant-1", "request-1") == second
         assert [each.hash for each in await store.events()] == [asked.head, second.head]
