@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import urlsplit
 
-import asyncpg
 import pytest
 
 from ringi.backends.postgres.agent_stores import PostgresAgentStores
@@ -42,16 +40,15 @@ async def test_a_role_that_waits_for_the_standby_goes_on_to_do_so(database: Post
     await database.write(f"DROP ROLE {role}")
 
 
-async def test_a_pooler_that_does_not_pass_it_on_is_refused(
+async def test_a_session_that_does_not_take_it_is_refused(
     database: PostgresDatabase, schema_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect = asyncpg.connect
+    settings = PostgresDatabase.session_sql
 
-    async def pooled(url: str, server_settings: dict[str, str], **options: Any) -> Any:
-        passed = {name: value for name, value in server_settings.items() if name != "synchronous_commit"}
-        return await connect(url, server_settings=passed, **options)
+    def without_commit(database: PostgresDatabase, **more: str) -> str:
+        return "; ".join(each for each in settings(database, **more).split("; ") if "synchronous_commit" not in each)
 
-    monkeypatch.setattr(asyncpg, "connect", pooled)
+    monkeypatch.setattr(PostgresDatabase, "session_sql", without_commit)
 
     with pytest.raises(SettingError, match=r"synchronous_commit.*off.*pooler"):
         async with PostgresDatabase(schema_url):
