@@ -177,14 +177,16 @@ class ConversationLogs:
         """Hold a conversation for one change, with a fence that no earlier writer can pass.
 
         Raises:
-            ConversationConflict: A later writer or an erasure was faster.
+            ConversationConflict: A later writer or an erasure was faster, or too many write at once.
             ConflictError: A run was started in the thread of the conversation (`busy`).
         """
-        stream, fence = conversation_stream(key), await self._reserve(key, by)
         try:
-            await self.stream.append(stream, (), fence=fence)
+            fence = await self._reserve(key, by)
+            await self.stream.append(conversation_stream(key), (), fence=fence)
             yield await self.read(key), fence
-        except FenceError:
+        except (FenceError, ConflictError) as error:
+            if error.code == "busy":
+                raise
             raise ConversationConflict(conversation_id) from None
 
     async def _reserve(self, key: Key, by: str) -> int:
