@@ -251,9 +251,10 @@ class PostgresDatabase:
 
     async def __aenter__(self) -> Self:
         with postgres_errors_as_own():
-            await self._refuse_changing_sessions()
-            first = await self.connect()
+            first = await self._open_connection()
             try:
+                await self._refuse_changing_sessions(first)
+                await self._set_up(first)
                 await self._prepare(first)
             finally:
                 first.terminate()
@@ -288,13 +289,16 @@ class PostgresDatabase:
         """Return a dedicated connection."""
         connection = await self._open_connection()
         try:
-            await connection.execute(self.session_sql(**self._settings), timeout=CONNECT_SECONDS)
-            if self._which:
-                await self.recognise(connection.fetchrow)
+            await self._set_up(connection)
         except BaseException:
             connection.terminate()
             raise
         return connection
+
+    async def _set_up(self, connection: AsyncpgConnection) -> None:
+        await connection.execute(self.session_sql(**self._settings), timeout=CONNECT_SECONDS)
+        if self._which:
+            await self.recognise(connection.fetchrow)
 
     async def _open_connection(self) -> AsyncpgConnection:
         named = {"application_name": "ringi"}
@@ -308,9 +312,9 @@ class PostgresDatabase:
                 raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
             raise
 
-    async def _refuse_changing_sessions(self) -> None:
+    async def _refuse_changing_sessions(self, one: AsyncpgConnection) -> None:
         """Raise `SettingError` behind a pooler in whose mode a connection does not keep its session."""
-        one, other, mark = await self._open_connection(), None, uuid.uuid4().hex
+        other, mark = None, uuid.uuid4().hex
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 with suppress(asyncpg.RaiseError):
@@ -328,8 +332,8 @@ class PostgresDatabase:
                 raise SettingError("url", "postgresql://…", POOLED) from error
             raise
         finally:
-            for each in filter(None, (one, other)):
-                each.terminate()
+            if other is not None:
+                other.terminate()
 
     async def recognise(self, ask: FetchRow) -> None:
         """Raise `UnavailableError`, now and on later calls, for a database that was restored under this process.

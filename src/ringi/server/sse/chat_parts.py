@@ -94,8 +94,8 @@ class ChatMessageBuilder:
             case {"type": "TOOL_CALL_END", "toolCallId": id}:
                 content = {"toolCallId": id, "toolName": self.calls[id].name, "input": self.calls[id].args}
                 return [{"type": "tool-input-available", **content, **OWN_TOOL}]
-            case {"type": "TOOL_CALL_RESULT", "toolCallId": id, "content": output} if self._end_call(id):
-                return [{"type": "tool-output-available", "toolCallId": id, "output": output, **DYNAMIC}]
+            case {"type": "TOOL_CALL_RESULT", "toolCallId": id, "content": output}:
+                return self._result(id, output)
             case {"type": "STATE_SNAPSHOT", "snapshot": values} if values and values.keys() != {"messages"}:
                 # Messages alone are the content of this message.
                 return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}]
@@ -103,19 +103,19 @@ class ChatMessageBuilder:
                 return self._custom(event)
         return []
 
+    def _result(self, id: str, output: str) -> list[MessagePart]:
+        call = self.calls.get(id)
+        if call is None or call.is_over:
+            return []
+        call.is_over = True
+        return [{"type": "tool-output-available", "toolCallId": id, "output": output, **DYNAMIC}]
+
     def _custom(self, event: AguiEvent) -> list[MessagePart]:
         message_id = superseded_message_id(event)
         if message_id is None:
             return [{"type": "data-ringi-custom", "data": {"name": event["name"], "value": event["value"]}}]
         self.superseded.add(message_id)
         return [{"type": "data-ringi-superseded", "id": message_id, "data": {"messageId": message_id}}]
-
-    def _end_call(self, id: str) -> bool:
-        call = self.calls.get(id)
-        is_open = call is not None and not call.is_over
-        if call:
-            call.is_over = True
-        return is_open
 
     @property
     def open_calls(self) -> list[str]:
