@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar, get_args
@@ -24,7 +24,6 @@ from ringi.errors import ConflictError, InvalidError, RingiError, UnavailableErr
 from ringi.forms.arguments import Schema, is_schema_usable
 from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import FACTS
-from ringi.runs.lease import Lease
 from ringi.runs.model_form import clean_text
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
@@ -158,8 +157,8 @@ class RunContext:
         self.by = by
         """The name of the person who started the run; None if it is no longer known."""
         self._thread = thread
-        self.lease: Lease | None = None
-        """The lease of the worker that executes the run."""
+        self.keep_lease: Callable[[], Awaitable[None]] | None = None
+        """Raises `UnavailableError` if another worker has taken the run; the worker that executes it sets this."""
         self._open_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self._paused: dict[str, tuple[str, str]] = {}
         self.outcomes = CallOutcomes()
@@ -218,8 +217,8 @@ class RunContext:
             OutageError: The pauses cannot be read, or another worker has taken the run over: the call must not run.
         """
         with report_outages():
-            if self.lease:
-                await self.lease.check()
+            if self.keep_lease:
+                await self.keep_lease()
             pause = await self.runner.pauses.find(self.key.tenant, self.agent, is_fresh=is_gated)
         if pause:
             raise paused_error(pause, self.inbox.clock)

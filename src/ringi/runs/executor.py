@@ -290,7 +290,7 @@ class RunExecutor:
         saver = leased_run.backend.savers(thread) if self._about.has_checkpoints else None
         self._images = RunImages(leased_run.backend.stream, saver, memory)
         host = RunContext(runner, leased_run.inbox, thread, self._run.id, self._by)
-        host.lease = self._lease
+        host.keep_lease = self._lease.check
         leased_run.outcomes = host.outcomes
         self._policy = CallPolicy(agent.policy, agent.facts, host)
         self._view = ExecutedRun(
