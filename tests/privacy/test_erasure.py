@@ -7,7 +7,7 @@ import json
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tests.raising import raises_code
 from tests.runs.world import World, opened, working
 from tests.server.world import until
 
-from ringi import Action, Form, Text
+from ringi import Action, Attachment, Form, Text
 from ringi.audit.seals import Sealer, compare_events_with_seals, read_seals
 from ringi.audit.verify import verify_store
 from ringi.base.canonical_json import sha256_of_text
@@ -36,6 +36,7 @@ from ringi.domain.request import Request, review_id
 from ringi.domain.request_data import Status
 from ringi.domain.voting import Decider, Person
 from ringi.errors import ConflictError, InvalidError, NotAuthorizedError, NotFoundError, RingiError, UnavailableError
+from ringi.files.attachments import Attachments, file_key
 from ringi.inbox.api import Seen
 from ringi.inbox.legal_holds import lift_hold, set_hold
 from ringi.privacy.candidates import Sweep
@@ -961,6 +962,34 @@ async def test_an_erasure_that_waited_is_finished_although_the_process_of_the_re
     assert [await erased_by(place, id) for id in ("r1", review)] == [("boss", "request")] * 2
     if place.url != "memory://":
         assert PLANTED not in (await place.everything()).casefold()
+    await place.verified()
+
+
+@pytest.mark.parametrize("end", ["its database was away", "it was killed"])
+async def test_a_file_never_sent_is_deleted_although_the_process_that_ended_its_request_could_not(
+    place: Place, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    asked = await place.inbox.ask("File?", id="r1", form=Form([Attachment("file")]))
+    await place.inbox.attach("r1", "file", "a.txt", PLANTED.encode(), by="ann")
+
+    async def fail(attachments: Attachments, request: Request) -> None:
+        raise UnavailableError("gone for a moment") if end.startswith("its") else KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Attachments, "end", fail)
+        with suppress(KilledError):
+            await place.inbox.respond(asked, "reject", by="ann")
+    assert (await place.inbox.get("r1")).is_final
+    assert await place.stream.read(file_key(asked.key, 1))
+    stop = asyncio.Event()
+    work = asyncio.create_task(Deliveries(place.world.backend, place.inbox, DeliverySettings()).work(stop))
+
+    async def is_deleted() -> bool:
+        return not await place.stream.read(file_key(asked.key, 1))
+
+    await until(is_deleted)
+    stop.set()
+    await work
     await place.verified()
 
 

@@ -47,6 +47,7 @@ from ringi.domain.events import FINAL_EVENTS, MAIL_EVENTS, WebhookEventName
 from ringi.domain.record import START, Event, Key, Position, parse_position_number
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
+from ringi.files.attachments import file_fields_of_request
 from ringi.inbox.feed import Feed
 from ringi.inbox.inbox import StoreInbox
 
@@ -291,10 +292,11 @@ REMIND = "remind"
 
 
 def upkeep_jobs(event: Event, request: Request) -> Iterator[Job]:
-    """Yield the jobs for the reminder of a request with a due time, and for erasures that wait for an ended review."""
+    """Yield the jobs for the reminder of a request with a due time, and for what its end lets be erased."""
     kinds = [REMIND] if event.type == "request.created" and request.due_at and not request.is_final else []
-    # The process that ended the review may have been killed before the erasures.
-    kinds += [ERASE] if event.type in FINAL_EVENTS and request.waiting_erasures else []
+    # The process that ended the request may have been killed before the erasures, or have lost its database.
+    is_to_erase = request.waiting_erasures or file_fields_of_request(request)
+    kinds += [ERASE] if event.type in FINAL_EVENTS and is_to_erase else []
     for kind in kinds:
         key = f"{kind}:{request.tenant}/{request.id}"
         payload = {"tenant": request.tenant, "request": request.id}

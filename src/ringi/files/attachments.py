@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import logging
 import re
 import unicodedata
 from abc import ABC, abstractmethod
@@ -27,11 +26,10 @@ from ringi.domain.media import detect_media_type, read_image_header
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError
-from ringi.errors import ConflictError, FieldError, InvalidError, NotFoundError, RingiError
+from ringi.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.forms.fields import Attachment
 
-log = logging.getLogger(__name__)
 Read = Callable[[], Awaitable[Request]]
 MAX_FILES = 20
 """The maximum number of one person's files at a request."""
@@ -241,12 +239,9 @@ class Attachments(Files):
         await self._stream.delete(index, fence=ERASED)
 
     async def end(self, request: Request) -> None:
-        """Delete the files that the answer of an ended request does not name; if that fails, a later erasure does."""
+        """Delete the files that the answer of an ended request does not name; idempotent."""
         if self._opened and file_fields_of_request(request):
-            try:
-                await self.erase(request, file_numbers_in_answer(request))
-            except RingiError:
-                log.exception("files attached to %s and never sent are left until it is erased", request.id)
+            await self.erase(request, file_numbers_in_answer(request))
 
     async def _numbered(self, key: Key, field: str, by: str, size: int) -> int:
         index, uploads = file_numbers_stream_key(key), await self._uploads(key)

@@ -560,19 +560,23 @@ class StoreInbox(PeopleOperations):
                 return number
 
     async def finish_erasures(self, id: str) -> bool:
-        """Do the erasures that waited for the review of an override; idempotent.
+        """Delete what was attached to an ended request and never sent, and do the erasures that waited for its end.
+
+        Idempotent.
 
         Args:
-            id: The id of the review.
+            id: The id of the request, such as of the review of an override.
 
         Returns:
-            Whether something was erased.
+            Whether something that waited was erased.
 
         Raises:
             ConflictError: One of them cannot be done now, such as one of a request on legal hold.
             NotFoundError: There is no such request.
         """
-        is_erased = await self.eraser.finish(await self.get(id), self.clock())
+        request = await self.get(id)
+        await self.eraser.attachments.end(request)
+        is_erased = await self.eraser.finish(request, self.clock())
         if is_erased:
             await self.forget_erased()
         return is_erased

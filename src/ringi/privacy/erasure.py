@@ -165,11 +165,12 @@ class Eraser:
         """Do what the end of a request allows, or the end of its legal hold; return whether something was erased."""
         if not after.is_final:
             return False
+        # The decision is stored, so its caller gets no error; a job tries again.
         if not before.is_final:
-            await self.attachments.end(after)
+            with FailureLog(log, "files attached to %s and never sent still wait to be deleted", after.id):
+                await self.attachments.end(after)
         if after.legal_hold or (before.is_final and not before.legal_hold):
             return False
-        # The decision is stored, so its caller gets no error; a job tries again.
         with FailureLog(log, "an erasure still waits after the end of %s", after.id):
             return await self.finish(after, now)
         return False
