@@ -413,9 +413,14 @@ async def _delivering(backend: Backend, inbox: StoreInbox) -> AsyncIterator[None
 
 @asynccontextmanager
 async def open_inbox_on_backend(
-    backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, limits: Limits | None = None
+    backend: Backend,
+    *,
+    tenant: str = DEFAULT_TENANT,
+    clock: Clock | None = None,
+    limits: Limits | None = None,
+    sweeps: bool = True,
 ) -> AsyncIterator[StoreInbox]:
-    """Open an inbox and its expiry loop on services that are already open."""
+    """Open an inbox on services that are already open; with `sweeps`, overdue requests expire, old ones are erased."""
     settings = Settings.load()
     eraser = Eraser(backend.store, backend.stream, savers_without_langgraph(backend.savers))
     time, people = clock or backend.clock, KnownPeople(backend.stream, named_people(settings))
@@ -429,10 +434,10 @@ async def open_inbox_on_backend(
         people=people,
         admin_groups=settings.admin_groups,
     )
-    sweeps = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)]
-    if settings.retain_days is not None:
-        sweeps.append(repeat_work(partial(inbox.retain, settings.retain_days), RETENTION_SECONDS))
-    sweeping = [asyncio.create_task(sweep) for sweep in sweeps]
+    works = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)] if sweeps else []
+    if sweeps and settings.retain_days is not None:
+        works.append(repeat_work(partial(inbox.retain, settings.retain_days), RETENTION_SECONDS))
+    sweeping = [asyncio.create_task(work) for work in works]
     try:
         async with inbox.feed:
             yield inbox

@@ -75,7 +75,8 @@ async def run_command(code: Path, url: str, *words: str) -> str:
 async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(url: str, newer: Path) -> None:
     async with open_backend(url) as backend:
         await store_request(backend.store, "before")
-        await run_command(newer, url, "migrate")
+        before = json.loads(await run_command(newer, url, "migrate", "--json"))["before"]
+        assert before == ("current" if url.startswith("redis") else "older")
         await store_request(backend.store, "after")
         await backend.store.move_cursor("me", "", "1")
         await backend.jobs.announce("worker", "agents", 60)

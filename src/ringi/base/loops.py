@@ -26,6 +26,11 @@ async def cancel_all(*tasks: asyncio.Future[Any] | None) -> None:
     await asyncio.gather(*begun, return_exceptions=True)
 
 
+async def rest(stop: asyncio.Event) -> None:
+    """Do nothing until `stop` is set."""
+    await stop.wait()
+
+
 async def end_task(task: asyncio.Task[None], grace: float) -> None:
     """Return once a task has ended, which is canceled after some seconds; raise its error."""
     await asyncio.wait([task], timeout=grace)

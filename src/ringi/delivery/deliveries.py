@@ -14,7 +14,7 @@ from typing import Any
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.base.loops import cancel_all, end_task
+from ringi.base.loops import cancel_all, end_task, rest
 from ringi.base.model import StrictModel
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.base.settings import Settings
@@ -435,11 +435,14 @@ class Deliveries:
 
 
 @asynccontextmanager
-async def run_deliveries(backend: Backend, inbox: StoreInbox) -> AsyncIterator[Deliveries]:
-    """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process."""
+async def run_deliveries(backend: Backend, inbox: StoreInbox, *, sends: bool = True) -> AsyncIterator[Deliveries]:
+    """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process.
+
+    Without `sends`, nothing is delivered.
+    """
     deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(Settings.load())), asyncio.Event()
     check_trusted_authorities()
-    work_task = asyncio.create_task(deliveries.work(stop))
+    work_task = asyncio.create_task(deliveries.work(stop) if sends else rest(stop))
     work_task.add_done_callback(log_stopped_deliveries)
     try:
         yield deliveries

@@ -57,6 +57,7 @@ class EmbeddedApp:
             UnsupportedError: There are agents, and the store cannot run agents.
         """
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
+        options["works"] = not self._settings.no_deliveries
         async with open_components(self._parts["agents"], self._url, **options) as (parts, _worker):
             components = ServerComponents(**parts, keys=Keys.load(home_folder()), settings=self._settings)
             self._app = App(components, [*built_in_protocols(), *self._parts["extensions"]])

@@ -435,6 +435,8 @@ class ServerInfo(View, name="Info"):
     scripted: bool
     model: str | None
     version: str
+    no_deliveries: bool
+    """True if the store is a copy of one in use: nothing is sent, and no agent runs."""
 
 
 class Health(BaseModel):

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from ringi.audit.seals import Sealer
 from ringi.base.extras import UnsupportedError
-from ringi.base.loops import cancel_all, end_task
+from ringi.base.loops import cancel_all, end_task, rest
 from ringi.base.settings import SettingError
 from ringi.connect import LOOPBACK, home_folder, open_inbox_on_backend, repeat_work
 from ringi.delivery.deliveries import run_deliveries
@@ -103,24 +103,25 @@ async def serve_until_signal(
         write_role_tokens(address, keys, person)
         meanwhile = partial(serve_not_ready_reports, listener, settings)
         waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
-        opening = open_components(agents, url, limits=limits, poll_interval=poll_interval, **waiting)
+        works = not settings.no_deliveries
+        opening = open_components(agents, url, limits=limits, poll_interval=poll_interval, works=works, **waiting)
         async with opening as (parts, worker):
             app = App(ServerComponents(**parts, keys=keys, settings=settings), extensions)
             config = uvicorn_config(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             backend = parts["backend"]
             sealer = Sealer(backend.store, home_folder() / "seals.jsonl", seal_key(home_folder()), backend.clock)
-            server = UvicornServer(config, app, sealer)
+            server = UvicornServer(config, app, sealer if works else None)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             if begin:
                 await begin(parts["runner"])
             await asyncio.sleep(0)  # The worker and the deliveries begin, and import their libraries.
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
             collect_garbage_rarely()
-            sealing = asyncio.create_task(repeat_work(sealer.seal, SEAL_SECONDS))
+            sealing = [asyncio.create_task(repeat_work(sealer.seal, SEAL_SECONDS))] if works else []
             try:
                 await server.serve(sockets=[listener])
             finally:
-                await cancel_all(sealing)
+                await cancel_all(*sealing)
 
 
 @asynccontextmanager
@@ -132,22 +133,26 @@ async def open_components(
     poll_interval: float = 0.5,
     store_timeout: float | None = None,
     meanwhile: Meanwhile = nullcontext,
+    works: bool = True,
 ) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
     """Open the components of a server, deliver events, and run a worker, which at the end releases its threads.
 
-    A remote store is awaited within `meanwhile`, for `store_timeout` seconds or forever.
+    A remote store is awaited within `meanwhile`, for `store_timeout` seconds or forever. Without `works`, nothing is
+    delivered, run or expired, because the store is a copy of one in use.
 
-    Raises `UnsupportedError` for agents on a store that has no jobs.
+    Raises `UnsupportedError` for agents on a store that has no jobs, and `SettingError` for agents without `works`.
     """
     stop = asyncio.Event()
     opening = open_store_when_available(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
-    async with opening as backend, open_inbox_on_backend(backend, limits=limits) as inbox:
+    async with opening as backend, open_inbox_on_backend(backend, limits=limits, sweeps=works) as inbox:
         runner = Worker(backend, inbox, agents_by_name(agents))
+        if runner.agents and not works:
+            raise SettingError("agents", ", ".join(runner.agents), "--no-deliveries runs no agent: omit one of them")
         if runner.agents and not backend.runs_agents:
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
-        worker = asyncio.create_task(runner.work(stop))
+        worker = asyncio.create_task(runner.work(stop) if works else rest(stop))
         try:
-            async with run_deliveries(backend, inbox) as deliveries:
+            async with run_deliveries(backend, inbox, sends=works) as deliveries:
                 yield {"backend": backend, "inbox": inbox, "runner": runner, "deliveries": deliveries}, worker
         finally:
             stop.set()

@@ -26,6 +26,8 @@ class ServerSettings:
     """Allowed host names, besides those of the loopback interface."""
     no_auth: bool = False
     """Every caller is the admin `local`; for a server that only this machine can reach."""
+    no_deliveries: bool = False
+    """The store is a copy of one in use: nothing is sent, run, expired or sealed, and its sessions are not accepted."""
     oidc: Oidc | None = None
     """The provider at which people can sign in."""
     proxy: TrustedProxy | None = None

@@ -76,10 +76,11 @@ test("a link signs in once; the feed brings requests into the list, and what end
   takeToken();
   const sent = serve((path, { method }) => {
     if (path === "/v1/session") return method === "POST" ? [204, null] : [200, { name: "ann", role: "person", tenant: "t", groups: [] }];
-    return path === "/v1/info" ? [200, { scripted: true, model: null, version: "0" }] : [200, { items: [], next: null }];
+    return path === "/v1/info" ? [200, { scripted: true, model: null, version: "0", no_deliveries: true }] : [200, { items: [], next: null }];
   });
   render(<App />);
   expect(await screen.findByTestId("scripted")).toBeTruthy();
+  expect(screen.getByTestId("copy-of-store").textContent).toContain("Nothing is sent");
   expect(await screen.findByTestId("empty")).toBeTruthy();
   expect(sent).toEqual([{ method: "POST", path: "/v1/session", body: { token: "s3cret" } }]);
   const request = aRequest({});

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Button, Tag, Empty } from "antd";
+import { Alert, Button, Tag, Empty } from "antd";
 import { Suspense, useState, useEffect, useRef, type MouseEvent } from "react";
 import { useAway } from "../api/absences";
 import { call } from "../api/call";
@@ -227,6 +227,7 @@ export function Shell({ session }: { session: Session }) {
     <>
       <a className="skip" href="#main" onClick={skip}>{strings.skipToContent}</a>
       <Header page={page} session={session} />
+      {useInfo().data?.no_deliveries && <Alert banner type="warning" title={strings.copyOfStore} data-testid="copy-of-store" />}
       {absence && <Suspense fallback={null}><AbsenceBanner absence={absence} /></Suspense>}
       <main className="main" id="main" ref={main} tabIndex={-1}>
         <Suspense fallback={<Loading className="page-column" />}><Route path={path} /></Suspense>

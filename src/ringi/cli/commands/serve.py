@@ -98,6 +98,9 @@ def serve(
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="No sign-in, everybody is the administrator; loopback only.")
     ] = False,
+    no_deliveries: Annotated[
+        bool, typer.Option("--no-deliveries", help="For a copy of a store: send nothing and run nothing.")
+    ] = False,
     agents: Agents = None,
     allow_host: Annotated[list[str] | None, typer.Option(help="A host name of the server; repeatable.")] = None,
     max_fields: MaxFields = ASKED_FIELDS,
@@ -110,7 +113,8 @@ def serve(
     from ringi.server.settings import ServerSettings
 
     hosts = (host, *(allow_host or ()))
-    settings = ServerSettings.load(no_auth=no_auth, hosts=hosts, oidc=Oidc.load(), proxy=TrustedProxy.load())
+    who = {"no_auth": no_auth, "oidc": Oidc.load(), "proxy": TrustedProxy.load()}
+    settings = ServerSettings.load(hosts=hosts, no_deliveries=no_deliveries, **who)
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     loaded = load_agents(agents) if agents else []
     _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), store_timeout=store_timeout, **place)
@@ -134,6 +138,8 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
             opened = cli_text("running.link", link=link, minutes=f"{MINUTES:g}")
         else:  # Others may read the log, so it must not contain a link.
             opened = cli_text("running.sign_in", address=address)
+        if settings.no_deliveries:
+            opened = cli_text("running.no_deliveries", opened=opened)
         print_json_or_text({"url": address}, cli_text("running", opened=opened), json_)
 
     options = {"settings": settings, "person": process_user_name(), "announce": announce}

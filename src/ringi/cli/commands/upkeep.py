@@ -14,6 +14,7 @@ import typer
 
 from ringi.audit import seals
 from ringi.audit.verify import Finding, verify_store
+from ringi.backends.migrations import OLDER
 from ringi.backends.sqlite import backup as copies
 from ringi.base.canonical_json import jsonable
 from ringi.base.settings import SettingError, Settings, read_setting_variable, setting_variable_name, without_password
@@ -23,7 +24,7 @@ from ringi.cli.session import CommandSession, process_user_name, run_on_event_lo
 from ringi.cli.texts import cli_text, translate_cli_error
 from ringi.connect import Backend, home_folder, open_backend, open_to_verify, resolve_inbox_url, sqlite_file
 from ringi.delivery import signing
-from ringi.domain.record import DEFAULT_TENANT
+from ringi.domain.record import DEFAULT_TENANT, START
 from ringi.errors import RingiError, UnavailableError
 from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.offboarding import Ended
@@ -75,13 +76,21 @@ def setting_as_text(value: Any) -> str:
 def migrate(url: StoreUrl = None, json_: AsJson = False) -> None:
     """Migrate the store to this version of Ringi."""
 
-    async def work() -> str:
+    async def state() -> str:
+        try:
+            async with open_to_verify(url) as (store, _):
+                return "empty" if await store.tail() == START else "current"
+        except SettingError as error:
+            return "older" if error.remedy == OLDER else "empty"
+
+    async def work() -> tuple[str, str]:
+        before = await state()
         async with open_backend(url) as backend:
-            return str(without_password(backend.url))
+            return str(without_password(backend.url)), before
 
     with show_progress(cli_text("migrating")):
-        done = run_on_event_loop(work())
-    print_json_or_text({"url": done}, cli_text("migrated", url=done), json_)
+        done, before = run_on_event_loop(work())
+    print_json_or_text({"url": done, "before": before}, cli_text(f"migrated.{before}", url=done), json_)
 
 
 def verify(

@@ -28,7 +28,10 @@ from ringi.server.identity import Role, is_group_name, is_person_name, reserved_
 from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
-COOKIE = "ringi_session"
+COOKIE, COPY_COOKIE = "ringi_session", "ringi_copy_session"
+"""The page's cookie, and that of a server on a copy of a store, which may be on the same host."""
+IS_COPY = "ringi.is_copy"
+"""Scope key of a server on a copy."""
 ALGORITHM = "HS256"
 PROXIED = "ringi.proxied"
 """Scope key set if the proxy vouches for the caller's identity."""
@@ -370,7 +373,7 @@ class Authenticator:
             self.refuse_foreign(scope, headers, is_origin_needed=True)
             scope[PROXIED] = True
             return VerifiedToken(Principal(*person), None)
-        if not (token := cookie_token(headers)):
+        if not (token := cookie_token(scope)):
             raise UnauthenticatedError
         verified = self.verify(token)
         if verified.principal.role == "agent":
@@ -389,7 +392,7 @@ class Authenticator:
             The person; None without a session cookie, or with an invalid, expired or revoked one.
         """
         with suppress(UnauthenticatedError, MalformedError):
-            if token := cookie_token(Headers(scope=scope)):
+            if token := cookie_token(scope):
                 return self.verify(token).principal
         return None
 
@@ -489,19 +492,26 @@ def bearer_token(scope: Scope) -> str | None:
     return token.strip()
 
 
-def cookie_token(headers: Headers) -> str | None:
+def session_cookie(scope: Scope) -> str:
+    """Return the name of the page's cookie."""
+    return COPY_COOKIE if IS_COPY in scope else COOKIE
+
+
+def cookie_token(scope: Scope) -> str | None:
     """Return the token of the page's cookie, if there is exactly one."""
-    pairs = (pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";"))
-    found = [value for name, _, value in pairs if name == COOKIE]
+    lines, cookie = Headers(scope=scope).getlist("cookie"), session_cookie(scope)
+    pairs = (pair.strip().partition("=") for line in lines for pair in line.split(";"))
+    found = [value for name, _, value in pairs if name == cookie]
     if len(found) > 1:
-        raise MalformedError(f"the cookie {COOKIE} was sent {len(found)} times: sign in again")
+        raise MalformedError(f"the cookie {cookie} was sent {len(found)} times: sign in again")
     return found[0] if found else None
 
 
 def set_session(response: Response, token: str, seconds: float, scope: Scope, *, is_https: bool = False) -> None:
     """Set the page's cookie: scripts cannot read it, and other sites cannot send it."""
     path, is_https = f"{server_base_path(scope)}/", is_https or scope["scheme"] == "https"
-    response.set_cookie(COOKIE, token, round(seconds), path=path, secure=is_https, httponly=True, samesite="strict")
+    cookie, life = session_cookie(scope), round(seconds)
+    response.set_cookie(cookie, token, life, path=path, secure=is_https, httponly=True, samesite="strict")
 
 
 def server_base_path(scope: Scope) -> str:
@@ -517,4 +527,4 @@ def channel_of(scope: Scope) -> str:
     """
     if any(name == AUTHORIZATION for name, _ in scope["headers"]):
         return "http"
-    return "page" if PROXIED in scope or cookie_token(Headers(scope=scope)) else "http"
+    return "page" if PROXIED in scope or cookie_token(scope) else "http"

@@ -11,7 +11,13 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import parse_body
-from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, server_base_path, set_session
+from ringi.server.auth.authenticator import (
+    Authenticator,
+    Principal,
+    server_base_path,
+    session_cookie,
+    set_session,
+)
 from ringi.server.auth.links import PREFIX, SignInLinks
 from ringi.server.auth.revocations import Revocation
 from ringi.server.callers import AnyCaller
@@ -81,13 +87,15 @@ class SessionRoutes:
             revocation = Revocation(tenant=caller.tenant, name=caller.name, role=caller.role, at=until, by=caller.actor)
             await revocations.revoke(revocation)
         response = HttpResponse(status_code=204)
-        response.delete_cookie(COOKIE, path=f"{server_base_path(http.scope)}/", httponly=True, samesite="strict")
+        name, path = session_cookie(http.scope), f"{server_base_path(http.scope)}/"
+        response.delete_cookie(name, path=path, httponly=True, samesite="strict")
         return response
 
     async def info(self, caller: AnyCaller) -> HttpResponse:
         """Return the version and the settings that the page displays."""
-        settings = self._settings
-        return reply(ServerInfo(scripted=settings.scripted, model=settings.model, version=version("ringi")))
+        settings, number = self._settings, version("ringi")
+        shared = {name: getattr(settings, name) for name in ("scripted", "model", "no_deliveries")}
+        return reply(ServerInfo(**shared, version=number))
 
 
 def session_of_caller(caller: Principal) -> Session:
