@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError
 from ringi.inbox.api import Inbox
 from ringi.inbox.inbox import StoreInbox
-from ringi.policy.question import FACTS, FactFunction, find_awaitable_call_facts, find_call_facts
+from ringi.policy.question import FACTS
 from ringi.policy.rules import PolicyDenial
 from ringi.runs.context import RunContext
 from ringi.runtimes.tool_calls import AskFirst, GatedCall
@@ -54,14 +53,6 @@ class FunctionAsker(ABC):
     def asks(self) -> bool:
         """Return whether people are asked at all."""
         return hitl_enabled()
-
-    async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
-    ) -> dict[str, Any]:
-        """Return facts about a call."""
-        if self.is_blocking:
-            return find_call_facts(functions, names, *call)
-        return await find_awaitable_call_facts(functions, names, *call)
 
     async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
         """Return the facts that people were shown with exactly this call; None if nobody was asked about it."""

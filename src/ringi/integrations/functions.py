@@ -22,7 +22,13 @@ from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import Inbox
 from ringi.integrations.askers import CallAsker, FunctionAsker, GatedFunctionCall, InboxAsker, InboxOptions, NoAsker
 from ringi.integrations.signatures import CallSignature, is_plain_json
-from ringi.policy.question import FactFunction, policy_edit_denial, question_about_call, question_with_schema
+from ringi.policy.question import (
+    FactFunction,
+    find_call_facts,
+    policy_edit_denial,
+    question_about_call,
+    question_with_schema,
+)
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import APPROVAL, set_context_variable
 from ringi.runtimes.tool_calls import CURRENT, MARK, AskFirst, GatedCall
@@ -372,7 +378,7 @@ class FunctionGate:
         facts = current if earlier is None else earlier
         if earlier is None and asker.asks():
             names = sorted(self.policy.facts_of(*call) - current.keys())
-            facts = current | await asker.find_facts(self.facts, names, call)
+            facts = current | await find_call_facts(self.facts, names, *call, is_blocking=asker.is_blocking)
         effect, rule, approver = self.policy.decide(*call, facts)
         is_free = self.when is not None and not self.when(copy.deepcopy(call.args))
         # After a question people decide, even if the policy or a fact has changed.
@@ -394,7 +400,8 @@ class FunctionGate:
 
     async def _refuse_denied(self, call: GatedFunctionCall, asker: FunctionAsker) -> dict[str, Any]:
         """Return the facts that decide about a denial, or raise `NotAuthorizedError`."""
-        facts = await asker.find_facts(self.facts, sorted(self.policy.facts_of_denial(*call)), call)
+        names = sorted(self.policy.facts_of_denial(*call))
+        facts = await find_call_facts(self.facts, names, *call, is_blocking=asker.is_blocking)
         denial = self.policy.denial(*call, facts)
         if denial is None:
             return facts

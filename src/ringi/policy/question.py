@@ -108,30 +108,31 @@ def question_with_schema(question: Ask, schema: dict[str, Any] | None) -> Ask:
         return question.checked(max_fields=0, may_be_derived=True)
 
 
-def find_call_facts(
-    functions: Mapping[str, FactFunction], names: Iterable[str], tool: str, args: dict[str, Any]
+async def find_call_facts(
+    functions: Mapping[str, FactFunction],
+    names: Iterable[str],
+    tool: str,
+    args: dict[str, Any],
+    *,
+    is_blocking: bool = False,
 ) -> dict[str, Any]:
-    """Return the facts about a call that can be looked up without waiting.
+    """Return the facts about a call.
 
     Args:
         functions: The functions by the name of their fact.
         names: The names of the facts.
         tool: The name of the tool.
         args: The arguments of the call by name.
+        is_blocking: Whether the caller cannot wait: then a fact that has to be awaited is unknown.
     """
-    found = {name: look_up_fact(name, functions.get(name), tool, args) for name in names}
+    if is_blocking:
+        found = {name: look_up_fact(name, functions.get(name), tool, args) for name in names}
+    else:
+        found = {name: await look_up_awaitable_fact(name, functions.get(name), tool, args) for name in names}
     for fact in found.values():
         if inspect.iscoroutine(fact):
             fact.close()  # Nobody waits for it.
     return {name: fact for name, fact in found.items() if fact is not UNKNOWN and not inspect.isawaitable(fact)}
-
-
-async def find_awaitable_call_facts(
-    functions: Mapping[str, FactFunction], names: Iterable[str], tool: str, args: dict[str, Any]
-) -> dict[str, Any]:
-    """Do the same, and wait for awaitable facts."""
-    found = {name: await look_up_awaitable_fact(name, functions.get(name), tool, args) for name in names}
-    return {name: fact for name, fact in found.items() if fact is not UNKNOWN}
 
 
 def look_up_fact(name: str, function: FactFunction | None, tool: str, args: dict[str, Any]) -> Any:

@@ -26,7 +26,7 @@ from ringi.domain.thread import Failure, ModelCalls, Thread, checkpoint_thread, 
 from ringi.errors import InvalidError, NotFoundError
 from ringi.policy.question import (
     FactFunction,
-    find_awaitable_call_facts,
+    find_call_facts,
     policy_edit_denial,
     question_about_call,
     rule_decider_fields,
@@ -165,7 +165,7 @@ class CallPolicy:
         return self._policy.denial(*call, facts) or policy_edit_denial(self._policy, request)
 
     async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
-        return await find_awaitable_call_facts(self._facts, names, tool, dict(args))
+        return await find_call_facts(self._facts, names, tool, dict(args))
 
     def _approver(self, ask: Ask, facts: Args) -> str | None:
         """Return the name of the rule or setting that lets a call run; None if people decide."""

@@ -22,7 +22,7 @@ from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.policy.question import find_awaitable_call_facts
+from ringi.policy.question import find_call_facts
 from ringi.policy.rules import PEOPLE, PolicyDenial
 from ringi.runs.context import (
     CallDecision,
@@ -361,7 +361,7 @@ async def current_policy_denial(run: Any, tool: str, args: Mapping[str, Any]) ->
     policy = run.agent.policy
     if policy is None:
         return None
-    facts = await find_awaitable_call_facts(run.agent.facts, policy.facts_of_denial(tool, args), tool, dict(args))
+    facts = await find_call_facts(run.agent.facts, policy.facts_of_denial(tool, args), tool, dict(args))
     return cast(PolicyDenial | None, policy.denial(tool, args, facts))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,7 +26,6 @@ from ringi.integrations.langchain.finish_gate import finish_tool
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.question import (
     FactFunction,
-    find_awaitable_call_facts,
     find_call_facts,
     policy_edit_denial,
     question_about_call,
@@ -177,7 +176,8 @@ class ToolCallGate:
                 unknown.
         """
         try:
-            current = await self._find(self._policy.facts_of_denial(*call), call, is_blocking)
+            needed = self._policy.facts_of_denial(*call)
+            current = await find_call_facts(self._facts, needed, *call, is_blocking=is_blocking)
             if denial := self._denial(call, tool, current):
                 if self._host:
                     question = question_about_call(self._policy, None, *call, facts=current, context=self._about)
@@ -189,7 +189,7 @@ class ToolCallGate:
             if not self._asks:
                 return AuthorizedToolCall(call.args)
             facts, names = self._facts_about(call, current)
-            facts |= await self._find(names, call, is_blocking)
+            facts |= await find_call_facts(self._facts, names, *call, is_blocking=is_blocking)
             rule = self._rule(call, tool, facts)
             if rule is None:
                 return AuthorizedToolCall(call.args)
@@ -203,11 +203,6 @@ class ToolCallGate:
             return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
-
-    async def _find(self, names: Collection[str], call: RequestedToolCall, is_blocking: bool) -> dict[str, Any]:
-        if is_blocking:
-            return find_call_facts(self._facts, names, *call)
-        return await find_awaitable_call_facts(self._facts, names, *call)
 
     def _facts_about(self, call: RequestedToolCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the facts about a call, and the names of those that the caller looks up and adds to them.
