@@ -175,15 +175,16 @@ class Stream(ABC):
         """
 
 
-async def read_whole_stream(stream: Stream, key: Key) -> list[StreamItem]:
+async def read_whole_stream(stream: Stream, key: Key, page_size: int = 500) -> list[StreamItem]:
     """Return all items of a key, read in pages.
 
     Args:
         stream: The streams of a store.
         key: The key of the stream.
+        page_size: The maximum number of items of one page.
     """
     items: list[StreamItem] = []
-    while page := await stream.read(key, items[-1].number if items else 0):
+    while page := await stream.read(key, items[-1].number if items else 0, page_size):
         items += page
     return items
 

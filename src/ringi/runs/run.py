@@ -15,7 +15,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from ringi.base.texts import reason_of
-from ringi.contracts.backend import Backend, Stream, StreamItem
+from ringi.contracts.backend import Backend, Stream, StreamItem, read_whole_stream
 from ringi.contracts.runtime import FrameworkState, Question
 from ringi.domain.ask import AGREEING, Action, Ask
 from ringi.domain.conditions import Args
@@ -284,9 +284,7 @@ class RunStates:
 
     async def _read(self, key: Key) -> tuple[int, int, str] | None:
         """Return the fence and the number of the state in a stream, which give its place in the order, and its text."""
-        items, after = list[StreamItem](), 0
-        while page := await self._stream.read(key, after, PAGE):
-            items, after = items + page, page[-1].number
+        items = await read_whole_stream(self._stream, key, PAGE)
         # The parts of a state are appended at once, so a part never stands alone.
         if not items:
             return None

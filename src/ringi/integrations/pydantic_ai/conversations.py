@@ -20,7 +20,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from ringi.base.bounded import Bounded
 from ringi.connect import open_backend
-from ringi.contracts.backend import Backend, Stream, StreamItem
+from ringi.contracts.backend import Backend, Stream, StreamItem, read_whole_stream
 from ringi.contracts.store import change_record
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, THREAD, Event, Key, Query, UnreadableError
 from ringi.domain.thread import FenceError, Thread, conversation_stream
@@ -68,9 +68,7 @@ class ConversationLog(NamedTuple):
 
 async def _items(stream: Stream, key: Key) -> list[StreamItem] | None:
     """Return all items; None if the conversation was deleted meanwhile and must be read again."""
-    items: list[StreamItem] = []
-    while page := await stream.read(key, items[-1].number if items else 0, PAGE):
-        items += page
+    items = await read_whole_stream(stream, key, PAGE)
     is_gapless = not items or items[-1].number - items[0].number + 1 == len(items)
     # The parts of one save are appended at once.
     is_whole = not items or items[-1].event["part"] == items[-1].event["parts"]
