@@ -18,7 +18,7 @@ from ringi.domain.thread import ModelCalls
 from ringi.domain.voting import Decider
 from ringi.runs.agent import Agent
 from ringi.runs.context import CallOutcomes
-from ringi.runs.run import CallPolicy
+from ringi.runs.run import GatedRun
 from ringi.testing.clock import NOON
 
 ROOT = Path(__file__).parents[2]
@@ -94,9 +94,7 @@ class FakeRun:
         return FrameworkState.model_validate_json(self.stored) if self.stored else None
 
     async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
-        policy = CallPolicy(self.agent.policy, self.agent.facts, self.host)
-        policy.asks = self.asks
-        return await policy.must_pause(tool, args)
+        return await GatedRun(agent=self.agent, host=self.host, asks=self.asks).must_pause(tool, args)
 
     async def prune_checkpoints(self) -> None:
         pass

@@ -38,7 +38,7 @@ from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext
 from ringi.runs.lease import Lease
 from ringi.runs.messages import ImageMemory, RunImages, run_user_messages
 from ringi.runs.reconciler import RUNNER
-from ringi.runs.run import CallPolicy, ExecutedRun, RunStates, UsageSums, run_failure_of_error
+from ringi.runs.run import ExecutedRun, RunStates, UsageSums, run_failure_of_error
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import RunStreamWriter, request_as_agui_interrupt
 
@@ -292,14 +292,12 @@ class RunExecutor:
         host = RunContext(runner, leased_run.inbox, thread, self._run.id, self._by)
         host.keep_lease = self._lease.check
         leased_run.outcomes = host.outcomes
-        self._policy = CallPolicy(agent.policy, agent.facts, host)
         self._view = ExecutedRun(
-            agent,
-            thread.key,
-            self._run.id,
-            self._by,
+            agent=agent,
             host=host,
-            policy=self._policy,
+            key=thread.key,
+            id=self._run.id,
+            by=self._by,
             checkpoints=saver,
             max_fields=leased_run.inbox.limits.max_fields,
             is_first=thread.fence == FIRST_FENCE,
@@ -389,7 +387,7 @@ class RunExecutor:
         """Load the state of the thread, and whether its run asks; False if this agent cannot read it."""
         state = self._view.state = await self._states.take_over() if self._lease.fence > FIRST_FENCE else None
         # Fixed at the start of a run: a rejected call would run if questions were disabled before the run resumes.
-        self._policy.asks = state.asks if state and state.run_id == self._run.id else hitl_enabled()
+        self._view.asks = state.asks if state and state.run_id == self._run.id else hitl_enabled()
         if state is None or (state.framework == self._about.framework and state.schema_number in self._about.reads):
             return True
         wrote, here = f"{state.framework} {state.version}", f"{self._about.framework} {self._about.version}"
@@ -433,7 +431,7 @@ class RunExecutor:
         await self._emitter.flush()
         if state:
             self._is_state_lost = True
-            about = {"run_id": self._run.id, "asks": self._policy.asks}
+            about = {"run_id": self._run.id, "asks": self._view.asks}
             self._view.state = await self._states.write(state.model_copy(update=about))
             self._is_state_lost = False
         self._read |= answers_read_by_agent(self._last_answers[1])
@@ -443,7 +441,7 @@ class RunExecutor:
         return await run.look()
 
     async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
-        answers = await self._policy.recheck(ended)
+        answers = await self._view.recheck(ended)
         if repeated := self._delivered & answers.keys():
             what = f"the agent repeats the answered questions {', '.join(sorted(repeated))}"
             raise RingiError(f"{what}: {self._about.repeats}")
@@ -501,7 +499,7 @@ class RunExecutor:
         recipients = {} if question.has_recipients else self._view.agent.ask_defaults
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
         asked = question.asks[position].model_copy(update=about)
-        ask = await self._policy.question(asked, must_ask=question.must_ask)
+        ask = await self._view.question(asked, must_ask=question.must_ask)
         if isinstance(ask, Request):
             return ask
         args: dict[str, Any] = {"interrupt_id": question.id, "node": question.step}

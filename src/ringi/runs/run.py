@@ -24,14 +24,8 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure, ModelCalls, Thread, checkpoint_thread, thread_state_streams
 from ringi.errors import InvalidError, NotFoundError
-from ringi.policy.question import (
-    FactFunction,
-    find_call_facts,
-    policy_edit_denial,
-    question_about_call,
-    rule_decider_fields,
-)
-from ringi.policy.rules import OTHERWISE, Policy, PolicyDenial
+from ringi.policy.question import find_call_facts, policy_edit_denial, question_about_call, rule_decider_fields
+from ringi.policy.rules import OTHERWISE, PolicyDenial
 from ringi.runs.agent import Agent
 from ringi.runs.context import RunContext
 from ringi.runs.messages import RunImages, saver_with_images
@@ -44,16 +38,131 @@ MAX_MODELS = 20
 OTHERS = "other models"
 
 
-@dataclass
-class ExecutedRun:
-    """A run on the worker that holds its thread; see `ringi.contracts.runtime.WorkerRun`."""
+@dataclass(kw_only=True)
+class GatedRun:
+    """A run whose calls the policy of its agent decides about; without a policy, people are asked about each."""
 
     agent: Agent
+    host: RunContext
+    """The context of the run, which records what rules decide."""
+    asks: bool = True
+    """Whether people are asked; if not, calls that no rule denies run."""
+
+    async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether the run must pause at a call, at which its framework would not pause.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments by name; a condition on a missing one is unknown.
+        """
+        await self.host.check_pauses(is_gated=False)
+        if self.agent.policy is None:
+            return False
+        needed = self.agent.policy.facts_of(tool, args) if self.asks else self.agent.policy.facts_of_denial(tool, args)
+        effect = self.agent.policy.decide(tool, args, await self._find(needed, tool, args)).effect
+        return effect == "deny" or (self.asks and effect == "ask")
+
+    async def question(self, ask: Ask, *, must_ask: bool = False) -> Ask | Request:
+        """Return the question to people, or the ended request of a call that needs none, recorded at once.
+
+        Args:
+            ask: The question of the agent, with its id.
+            must_ask: Whether people decide even if a rule allows the call.
+        """
+        if ask.action is None or (self.agent.policy is None and self.asks):
+            return ask
+        with suppress(NotFoundError):
+            # What was decided counts, even if the policy or a fact has changed since.
+            known = await self.host.inbox.get(str(ask.id))
+            if known.is_final:
+                return known
+        tool, args = ask.action.name, ask.action.args
+        facts = await self._find(self.agent.policy.facts_of(tool, args), tool, args) if self.agent.policy else {}
+        if self.agent.policy and (denial := self.agent.policy.denial(tool, args, facts)):
+            return await self.host.deny(self._with_source(ask), *denial)
+        if not (must_ask and self.asks) and (approver := self._approver(ask, facts)):
+            # The setting that asks nobody is no rule of the policy.
+            decided = self._with_source(ask) if self.asks else ask
+            return await self.host.inbox.submit_approved(decided, rule=approver, by=self.host.by)
+        return self._with_rule(ask, facts) if self.asks else ask
+
+    async def recheck(self, questions: Sequence[tuple[Question, Sequence[Request]]]) -> dict[str, Sequence[Request]]:
+        """Return the ended requests by question, each with a rejection if the policy denies its call by now.
+
+        Args:
+            questions: The questions, each with its requests.
+
+        Raises:
+            PausedError: The agent is paused, and an answer would let a call run.
+        """
+        answered = [request for _, requests in questions for request in requests]
+        if any(request.granted for request in answered):
+            await self.host.check_pauses()
+            self.host.inbox.refresh_grants(answered)
+        return {question.id: [await self._recheck(each) for each in requests] for question, requests in questions}
+
+    async def _recheck(self, request: Request) -> Request:
+        granted = request.granted
+        denial = await self._denial(request, granted) if granted else None
+        if denial is None:
+            return request
+        ask = Ask(title=request.title, action=granted, allowed=("reject",))
+        denied = await self.host.deny(self._with_source(ask), *denial)
+        return request.model_copy(update={"response": denied.response})
+
+    async def _denial(self, request: Request, granted: Action) -> PolicyDenial | None:
+        if await self.host.inbox.granted.is_over(request):
+            return PolicyDenial("grant", OVER)
+        denial = await current_policy_denial(self.agent, granted.name, granted.args)
+        return denial or (policy_edit_denial(self.agent.policy, request) if self.agent.policy else None)
+
+    async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
+        return await find_call_facts(self.agent.facts, names, tool, dict(args))
+
+    def _approver(self, ask: Ask, facts: Args) -> str | None:
+        """Return the name of the rule or setting that lets a call run; None if people decide."""
+        if self.agent.policy is None or not self.asks:
+            return "RINGI_ENABLED=0" if "approve" in ask.resolved_allowed else None
+        assert ask.action
+        effect, rule, approver = self.agent.policy.decide(ask.action.name, ask.action.args, facts)
+        if effect == "ask":
+            return approver
+        return (rule.name if rule else None) or OTHERWISE
+
+    def _with_source(self, ask: Ask) -> Ask:
+        """Return the question with the policy, for the record of what a rule decides."""
+        return ask.model_copy(update={"policy": self.agent.policy.source_of(None)}) if self.agent.policy else ask
+
+    def _with_rule(self, ask: Ask, facts: Args) -> Ask:
+        """Return the question with what its rule says about it."""
+        assert self.agent.policy
+        assert ask.action
+        call = ask.action.name, ask.action.args
+        effect, rule, _ = self.agent.policy.decide(*call, facts)
+        rule = rule if effect == "ask" else None
+        question = question_about_call(self.agent.policy, rule, *call, facts=facts, context=ask.context)
+        # If the policy allows the call, the agent asks.
+        changes: dict[str, Any] = {"context": question.context, "policy": question.policy if effect == "ask" else None}
+        if rule:
+            changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) is not None}
+            if rule.assignee or rule.groups:
+                changes |= {"assignee": rule.assignee, "groups": rule.groups}
+            # A framework may offer less than the rule allows, such as no edit.
+            both = tuple(each for each in ask.resolved_allowed if each in rule.allowed) or ("reject",)
+            changes |= rule_decider_fields(self.agent.policy, rule, ask.action.name) | {"allowed": both}
+            if set(AGREEING).isdisjoint(both):
+                # People vote only on what may run.
+                changes.pop("quorum", None)
+        return ask.model_copy(update=changes)
+
+
+@dataclass(kw_only=True)
+class ExecutedRun(GatedRun):
+    """A run on the worker that holds its thread; see `ringi.contracts.runtime.WorkerRun`."""
+
     key: Key
     id: str
     by: str | None
-    host: RunContext
-    policy: CallPolicy
     checkpoints: Any
     max_fields: int
     is_first: bool
@@ -69,139 +178,13 @@ class ExecutedRun:
         """The input of the run. Images of its messages are content blocks."""
         return self.images.resolve_input(self.raw_input)
 
-    @property
-    def asks(self) -> bool:
-        """Whether people are asked."""
-        return self.policy.asks
 
-    async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether the run must pause at a call, at which its framework would not pause."""
-        return await self.policy.must_pause(tool, args)
-
-
-class CallPolicy:
-    """Decides by a policy what happens with the calls of a run; without a policy, people are asked about each.
-
-    Args:
-        policy: The policy; None for none.
-        facts: The functions that look up facts, by name.
-        host: The context of the run, which records what rules decide.
-    """
-
-    def __init__(self, policy: Policy | None, facts: Mapping[str, FactFunction], host: RunContext) -> None:
-        self._policy, self._facts, self._host = policy, facts, host
-        self.asks = True
-        """Whether people are asked; if not, calls that no rule denies run."""
-
-    async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether the run must pause at a call, at which its framework would not pause.
-
-        Args:
-            tool: The name of the tool.
-            args: The arguments by name; a condition on a missing one is unknown.
-        """
-        await self._host.check_pauses(is_gated=False)
-        if self._policy is None:
-            return False
-        needed = self._policy.facts_of(tool, args) if self.asks else self._policy.facts_of_denial(tool, args)
-        effect = self._policy.decide(tool, args, await self._find(needed, tool, args)).effect
-        return effect == "deny" or (self.asks and effect == "ask")
-
-    async def question(self, ask: Ask, *, must_ask: bool = False) -> Ask | Request:
-        """Return the question to people, or the ended request of a call that needs none, recorded at once.
-
-        Args:
-            ask: The question of the agent, with its id.
-            must_ask: Whether people decide even if a rule allows the call.
-        """
-        if ask.action is None or (self._policy is None and self.asks):
-            return ask
-        with suppress(NotFoundError):
-            # What was decided counts, even if the policy or a fact has changed since.
-            known = await self._host.inbox.get(str(ask.id))
-            if known.is_final:
-                return known
-        tool, args = ask.action.name, ask.action.args
-        facts = await self._find(self._policy.facts_of(tool, args), tool, args) if self._policy else {}
-        if self._policy and (denial := self._policy.denial(tool, args, facts)):
-            return await self._host.deny(self._with_source(ask), *denial)
-        if not (must_ask and self.asks) and (approver := self._approver(ask, facts)):
-            # The setting that asks nobody is no rule of the policy.
-            decided = self._with_source(ask) if self.asks else ask
-            return await self._host.inbox.submit_approved(decided, rule=approver, by=self._host.by)
-        return self._with_rule(ask, facts) if self.asks else ask
-
-    async def recheck(self, questions: Sequence[tuple[Question, Sequence[Request]]]) -> dict[str, Sequence[Request]]:
-        """Return the ended requests by question, each with a rejection if the policy denies its call by now.
-
-        Args:
-            questions: The questions, each with its requests.
-
-        Raises:
-            PausedError: The agent is paused, and an answer would let a call run.
-        """
-        answered = [request for _, requests in questions for request in requests]
-        if any(request.granted for request in answered):
-            await self._host.check_pauses()
-            self._host.inbox.refresh_grants(answered)
-        return {question.id: [await self._recheck(each) for each in requests] for question, requests in questions}
-
-    async def _recheck(self, request: Request) -> Request:
-        granted = request.granted
-        denial = await self._denial(request, granted) if granted else None
-        if denial is None:
-            return request
-        ask = Ask(title=request.title, action=granted, allowed=("reject",))
-        denied = await self._host.deny(self._with_source(ask), *denial)
-        return request.model_copy(update={"response": denied.response})
-
-    async def _denial(self, request: Request, granted: Action) -> PolicyDenial | None:
-        if await self._host.inbox.granted.is_over(request):
-            return PolicyDenial("grant", OVER)
-        if self._policy is None:
-            return None
-        call = granted.name, granted.args
-        facts = await self._find(self._policy.facts_of_denial(*call), *call)
-        return self._policy.denial(*call, facts) or policy_edit_denial(self._policy, request)
-
-    async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
-        return await find_call_facts(self._facts, names, tool, dict(args))
-
-    def _approver(self, ask: Ask, facts: Args) -> str | None:
-        """Return the name of the rule or setting that lets a call run; None if people decide."""
-        if self._policy is None or not self.asks:
-            return "RINGI_ENABLED=0" if "approve" in ask.resolved_allowed else None
-        assert ask.action
-        effect, rule, approver = self._policy.decide(ask.action.name, ask.action.args, facts)
-        if effect == "ask":
-            return approver
-        return (rule.name if rule else None) or OTHERWISE
-
-    def _with_source(self, ask: Ask) -> Ask:
-        """Return the question with the policy, for the record of what a rule decides."""
-        return ask.model_copy(update={"policy": self._policy.source_of(None)}) if self._policy else ask
-
-    def _with_rule(self, ask: Ask, facts: Args) -> Ask:
-        """Return the question with what its rule says about it."""
-        assert self._policy
-        assert ask.action
-        call = ask.action.name, ask.action.args
-        effect, rule, _ = self._policy.decide(*call, facts)
-        rule = rule if effect == "ask" else None
-        question = question_about_call(self._policy, rule, *call, facts=facts, context=ask.context)
-        # If the policy allows the call, the agent asks.
-        changes: dict[str, Any] = {"context": question.context, "policy": question.policy if effect == "ask" else None}
-        if rule:
-            changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) is not None}
-            if rule.assignee or rule.groups:
-                changes |= {"assignee": rule.assignee, "groups": rule.groups}
-            # A framework may offer less than the rule allows, such as no edit.
-            both = tuple(each for each in ask.resolved_allowed if each in rule.allowed) or ("reject",)
-            changes |= rule_decider_fields(self._policy, rule, ask.action.name) | {"allowed": both}
-            if set(AGREEING).isdisjoint(both):
-                # People vote only on what may run.
-                changes.pop("quorum", None)
-        return ask.model_copy(update=changes)
+async def current_policy_denial(agent: Agent, tool: str, args: Args) -> PolicyDenial | None:
+    """Return why the policy of an agent denies a call, with current facts; None if it does not."""
+    if agent.policy is None:
+        return None
+    facts = await find_call_facts(agent.facts, agent.policy.facts_of_denial(tool, args), tool, dict(args))
+    return agent.policy.denial(tool, args, facts)
 
 
 class UsageSums:

@@ -22,8 +22,7 @@ from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.policy.question import find_call_facts
-from ringi.policy.rules import PEOPLE, PolicyDenial
+from ringi.policy.rules import PEOPLE
 from ringi.runs.context import (
     CallDecision,
     approval_question,
@@ -354,15 +353,6 @@ class AgentTools:
         except InvalidError as error:
             wrong = error.errors[0]
             raise SettingError(f"{place}.{wrong.field}", "…", wrong.message) from error
-
-
-async def current_policy_denial(run: Any, tool: str, args: Mapping[str, Any]) -> PolicyDenial | None:
-    """Return why the policy of the agent of a run denies a call, with current facts; None if it does not."""
-    policy = run.agent.policy
-    if policy is None:
-        return None
-    facts = await find_call_facts(run.agent.facts, policy.facts_of_denial(tool, args), tool, dict(args))
-    return cast(PolicyDenial | None, policy.denial(tool, args, facts))
 
 
 def schema_argument_names(schema: Mapping[str, Any] | None) -> Arguments:

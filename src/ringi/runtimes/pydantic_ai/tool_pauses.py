@@ -28,6 +28,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.context import set_context_variable
+from ringi.runs.run import current_policy_denial
 from ringi.runtimes.pydantic_ai.deferred_calls import (
     ApprovedToolCall,
     RewrittenArguments,
@@ -41,7 +42,6 @@ from ringi.runtimes.tool_calls import (
     AskFirst,
     FunctionGateProtocol,
     GatedCall,
-    current_policy_denial,
     gate_of_function,
     parse_call_arguments,
     question_asked_by_gate,
@@ -195,7 +195,7 @@ class PausingToolset(WrapperToolset[Any]):
                 raise NotAuthorizedError(id, CHANGED.format(tool=name))
             self.calls.rewrites[id] = RewrittenArguments(approval.input_args, args)
             raise ApprovalRequired
-        if approval and args != approval.args and (denial := await current_policy_denial(run, name, args)):
+        if approval and args != approval.args and (denial := await current_policy_denial(run.agent, name, args)):
             raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         try:
             refusal = await call.pass_gate()
