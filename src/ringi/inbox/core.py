@@ -1,26 +1,30 @@
-"""The store of an inbox, and the steps that its parts and its operations share."""
+"""The store of an inbox, its lifetime, and the steps that its parts and its operations share."""
 
 from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.metrics import Metrics, seconds_between_clocks
-from ringi.contracts.store import MAX_PAGE_BYTES, change_record
+from ringi.contracts.backend import Notifier
+from ringi.contracts.store import MAX_PAGE_BYTES, Store, change_record
 from ringi.domain.events import FINAL_EVENTS
-from ringi.domain.record import CutPage, Event, Key, Page, Query
+from ringi.domain.record import CutPage, Event, Key, Page, Query, cursor_after_record
 from ringi.domain.request import Request, review_of_override
 from ringi.domain.urgency import cursor_after_urgent_request, query_for_tenant
 from ringi.domain.voting import Caller, Decider
 from ringi.inbox import tracing
 from ringi.inbox.api import Inbox
 from ringi.inbox.feed import TOPIC, Feed
-from ringi.inbox.lifetime import Closable
-from ringi.privacy.erasure import RequestCheck
+from ringi.inbox.grants import GrantJournals
+from ringi.inbox.lifetime import Lifetime, UntilClosed
+from ringi.inbox.people import KnownPeople
+from ringi.privacy.erasure import Eraser, RequestCheck
 
 log = logging.getLogger(__name__)
 RequestStep = Callable[[Request], tuple[Request, Event | None]]
@@ -35,9 +39,14 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class InboxCore(Closable, Inbox):
-    """The store of an inbox, and the steps that its operations share."""
+class InboxCore(Inbox):
+    """The store of an inbox, and the steps that its operations share; each of these uses an `UntilClosed` attribute."""
 
+    store: UntilClosed[Store] = UntilClosed()
+    known_people: UntilClosed[KnownPeople] = UntilClosed()
+    granted: UntilClosed[GrantJournals] = UntilClosed()
+    eraser: UntilClosed[Eraser] = UntilClosed()
+    notifier: Notifier
     tenant: str
     clock: Clock
     feed: Feed
@@ -50,9 +59,24 @@ class InboxCore(Closable, Inbox):
     async def decider(self, by: Caller) -> Decider:
         """Return the person with those for whom the person stands; a `Decider` already has them."""
 
-    @abstractmethod
-    async def forget_person(self, name: str) -> None:
-        """Record that a person has no token any more, and mark what nobody else can answer."""
+    @cached_property
+    def lifetime(self) -> Lifetime:
+        """The lifetime of the inbox."""
+        return Lifetime("inbox")
+
+    def abort(self) -> None:
+        """End the lifetime, and wake all waiters so that they raise `ClosedError`."""
+        self.lifetime.abort()
+        self.notifier.wake_all()
+
+    async def close(self) -> None:
+        """Close the inbox and the services that it opened; waiters get `ClosedError`. Idempotent."""
+        if self.lifetime.is_elsewhere:  # The connections belong to the process that opened them.
+            return
+        if self._closing:
+            await self._closing()
+        else:
+            self.abort()
 
     async def page(self, query: Query) -> Page[Request]:
         """Return a page of this tenant's matching requests.
@@ -148,6 +172,56 @@ class InboxCore(Closable, Inbox):
         failpoint("ask.after_commit")
         new.span.end(new.request, new.request.created_at)
         await self.notify(new.request)
+
+    async def mark_unanswerable(self, query: Query) -> None:
+        """Compare pending requests with the people who are known now, after these have changed.
+
+        Args:
+            query: Which requests.
+        """
+        while found := await self.search(query.model_copy(update={"statuses": ("pending",)})):
+            known = await self.known_people.known(self.tenant)
+            for request in found:
+                if request.remarked(known.can_answer(request))[0] is not request:
+                    await self.mark(request)
+            if len(found) < query.limit:
+                return
+            query = query.model_copy(update={"before": cursor_after_record(found[-1])})
+
+    async def note_person(self, name: str, groups: Sequence[str] = ()) -> None:
+        """Record that a person has a token or has signed in, so that the name is known.
+
+        Args:
+            name: The name of the person.
+            groups: The groups of the person.
+        """
+        known, marking = self.known_people, self.known_people.marking[self.tenant]
+        if marking.locked() and known.is_noted(self.tenant, name, groups):
+            return  # Another call is setting the marks; the calls of others need not wait for it.
+        async with marking:
+            await known.note(self.tenant, name, groups)
+            if query := known.unmarked.get(self.tenant):
+                await self.mark_unanswerable(query)
+                if known.unmarked.get(self.tenant) is query:
+                    del known.unmarked[self.tenant]
+
+    async def forget_person(self, name: str) -> None:
+        """Record that a person has no token any more, and mark what nobody else can answer; repeat it after an error.
+
+        Args:
+            name: The name of the person.
+        """
+        await self.known_people.forget(self.tenant, name)
+        await self.mark_unanswerable(Query())
+
+    async def mark(self, request: Request) -> None:
+        """Compare a pending request with the people who are known now.
+
+        Args:
+            request: The request.
+        """
+        known = await self.known_people.known(self.tenant)
+        await self.change(request.id, lambda each: each.remarked(known.can_answer(each)))
 
     async def forget_erased(self) -> None:
         """Read again what other processes may have erased."""

@@ -22,6 +22,7 @@ from ringi.domain.ask import Answer, Ask, Continuation, Decision, Outcome, Recei
 from ringi.domain.decisions import refuse_attaching_files, refuse_former_deputy
 from ringi.domain.filters import FindOptions, OrderedFilter
 from ringi.domain.grants import OVER, NewGrant
+from ringi.domain.people import Reassignment, assignment_before_person
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Page, Position, Query, record_topic
 from ringi.domain.request import Request
 from ringi.domain.urgency import query_for_tenant
@@ -34,12 +35,11 @@ from ringi.inbox import tracing
 from ringi.inbox.absences import InboxPeople
 from ringi.inbox.api import Seen, digest_of, id_of
 from ringi.inbox.checks import InboxChecks
-from ringi.inbox.core import NewRequest, RequestStep
+from ringi.inbox.core import InboxCore, NewRequest, RequestStep
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.grants import FirstAsks, GrantJournals
 from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxTrail
 from ringi.inbox.people import KnownPeople
-from ringi.inbox.reassigning import PeopleOperations
 from ringi.inbox.suggestions import InboxSuggestions
 from ringi.privacy.candidates import Sweep
 from ringi.privacy.erasure import Eraser, RequestCheck
@@ -49,6 +49,8 @@ SWEEP_SIZE = 200
 """The number of overdue requests in one read."""
 SWEEPERS = 8
 """The number of requests that expire concurrently; the limit leaves room for other users of the store."""
+HISTORY = 1_000
+"""The number of a request's events from which a reassignment can be taken back."""
 RETENTION = "retention"
 """The name of the cursor up to which old content was erased."""
 
@@ -66,7 +68,7 @@ class Limits(StrictModel):
     """The duration of a claim in seconds."""
 
 
-class StoreInbox(PeopleOperations):
+class StoreInbox(InboxCore):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     Users see the methods of `Inbox`. The others are for runtimes and background work.
@@ -198,6 +200,12 @@ class StoreInbox(PeopleOperations):
         parts["first_of_kind"] = await self._first_asks.note(self.tenant, ask, parts["now"])
         request, event = Request.asked(ask, **parts)
         return NewRequest(await self._marked(request), event, span)
+
+    async def _marked(self, request: Request) -> Request:
+        """Return a pending request with the mark of those that nobody here can answer."""
+        if not (request.assignee or request.groups or request.quorum):
+            return request
+        return request.marked((await self.known_people.known(self.tenant)).can_answer(request))
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
         """Store an ask together with its approval by a rule of a policy, atomically and with one event.
@@ -347,6 +355,31 @@ class StoreInbox(PeopleOperations):
             return before
         return await self.change(id, lambda each: each.undone(person, self.clock()))
 
+    async def _take_back(self, id: str, by: Decider) -> Request | None:
+        """Assign a request as before this person reassigned it; None if there is no reassignment to take back.
+
+        Args:
+            id: The id of the request.
+            by: The person.
+        """
+        request = await self.store.get(Request, self.tenant, id)
+        history = await self.store.events(START, HISTORY, tenant=self.tenant, record_id=id)
+        before = assignment_before_person(request, by.name, history)
+        if before is None:
+            return None
+        # A person who passed a request on may see it no more: the request as it was must be theirs.
+        self.check(before)
+        known = await self.known_people.known(self.tenant)
+        former = by._replace(is_admin=True)  # It is assigned to others now.
+
+        def step(now: Request) -> tuple[Request, Event]:
+            if now.head != request.head:
+                raise ConflictError(f"request {id!r} has just changed: look at it again")
+            after, event = now.reassigned(former, self.clock(), before.assignee, before.groups)
+            return after.marked(known.can_answer(after)), event
+
+        return await self.change(id, step, check=lambda _: None)
+
     async def attach(
         self, request: Request | str, field: str, name: str, content: bytes, *, by: Caller = None
     ) -> AttachedFile:
@@ -366,6 +399,32 @@ class StoreInbox(PeopleOperations):
     async def release(self, request: Request | str, *, by: Caller = None) -> Request:
         person = await self.decider(by)
         return await self.change(id_of(request), lambda each: each.released(person, self.clock()))
+
+    async def reassign(
+        self,
+        request: Request | str,
+        *,
+        assignee: str | None = None,
+        groups: Sequence[str] = (),
+        unknown: bool = False,
+        by: Caller = None,
+    ) -> Request:
+        to = parse_body(Reassignment, {"assignee": assignee, "groups": tuple(groups), "unknown": unknown})
+        known, person = await self.known_people.known(self.tenant), await self.decider(by)
+
+        def step(request: Request) -> tuple[Request, Event]:
+            after, event = request.reassigned(person, self.clock(), to.assignee, to.groups)
+            # Not before: what a person may not change also says nothing about names.
+            if not unknown:
+                known.refuse_unknown({"assignee": assignee}, to.groups)
+            return after.marked(known.can_answer(after)), event
+
+        after = await self.change(id_of(request), step)
+        # The marks of somebody who came or left meanwhile may have been set before this change.
+        if await self.known_people.known(self.tenant) != known:
+            await self.mark(after)
+            return await self.store.get(Request, self.tenant, after.id)
+        return after
 
     async def cancel(self, request: Request | str, reason: str | None = None, *, by: Caller = None) -> Request:
         id, name = id_of(request), as_decider(by).name

@@ -8,17 +8,10 @@ import os
 import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
-from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
-from ringi.contracts.backend import Notifier
-from ringi.contracts.store import ClosedError, Store
-from ringi.privacy.erasure import Eraser
-
-if TYPE_CHECKING:
-    from ringi.inbox.grants import GrantJournals
-    from ringi.inbox.people import KnownPeople
+from ringi.contracts.store import ClosedError
 
 P = ParamSpec("P")
 V = TypeVar("V")
@@ -67,52 +60,6 @@ class Lifetime:
                 self._running.discard(task)
 
 
-class UntilClosed(Generic[V]):
-    """An attribute of an inbox: reading it raises `ClosedError` after the end."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, inbox: Closable, owner: type | None = None) -> V:
-        inbox.lifetime.check()
-        value: V = inbox.__dict__[self._name]
-        return value
-
-    def __set__(self, inbox: Closable, value: V) -> None:
-        inbox.lifetime.check()
-        inbox.__dict__[self._name] = value
-
-
-class Closable:
-    """The closable part of an inbox: every operation uses one of these attributes."""
-
-    store: UntilClosed[Store] = UntilClosed()
-    known_people: UntilClosed[KnownPeople] = UntilClosed()
-    notifier: Notifier
-    granted: UntilClosed[GrantJournals] = UntilClosed()
-    eraser: UntilClosed[Eraser] = UntilClosed()
-    _closing: Callable[[], Awaitable[None]] | None = None
-
-    @cached_property
-    def lifetime(self) -> Lifetime:
-        """The lifetime of the inbox."""
-        return Lifetime("inbox")
-
-    def abort(self) -> None:
-        """End the lifetime, and wake all waiters so that they raise `ClosedError`."""
-        self.lifetime.abort()
-        self.notifier.wake_all()
-
-    async def close(self) -> None:
-        """Close the inbox and the services that it opened; waiters get `ClosedError`. Idempotent."""
-        if self.lifetime.is_elsewhere:  # The connections belong to the process that opened them.
-            return
-        if self._closing:
-            await self._closing()
-        else:
-            self.abort()
-
-
 class Openable(Protocol):
     """Opened by `async with` or by `await`, and closed by its own `close()`."""
 
@@ -121,6 +68,22 @@ class Openable(Protocol):
     @property
     def lifetime(self) -> Lifetime:
         """The lifetime of the object."""
+
+
+class UntilClosed(Generic[V]):
+    """An attribute of an inbox: reading it raises `ClosedError` after the end."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, inbox: Openable, owner: type | None = None) -> V:
+        inbox.lifetime.check()
+        value: V = inbox.__dict__[self._name]
+        return value
+
+    def __set__(self, inbox: Openable, value: V) -> None:
+        inbox.lifetime.check()
+        inbox.__dict__[self._name] = value
 
 
 O = TypeVar("O", bound=Openable)  # noqa: E741
