@@ -6,7 +6,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
@@ -26,6 +26,7 @@ from ringi.inbox.lifetime import Lifetime, UntilClosed
 from ringi.inbox.people import KnownPeople
 from ringi.privacy.erasure import Eraser, RequestCheck
 
+V = TypeVar("V")
 log = logging.getLogger(__name__)
 RequestStep = Callable[[Request], tuple[Request, Event | None]]
 """Returns the next version of a request and its event; the request itself changes nothing."""
@@ -238,3 +239,17 @@ class InboxPart:
 
     def __init__(self, inbox: InboxCore) -> None:
         self._inbox = inbox
+
+
+class Part(Generic[V]):
+    """The attribute of an inbox with one of its parts.
+
+    Args:
+        kind: The class of the part.
+    """
+
+    def __init__(self, kind: Callable[[Any], V]) -> None:
+        self._kind = kind
+
+    def __get__(self, inbox: InboxCore, owner: type | None = None) -> V:
+        return self._kind(inbox)

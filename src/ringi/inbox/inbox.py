@@ -35,7 +35,7 @@ from ringi.inbox import tracing
 from ringi.inbox.absences import InboxPeople
 from ringi.inbox.api import Seen, digest_of, id_of
 from ringi.inbox.checks import InboxChecks
-from ringi.inbox.core import InboxCore, NewRequest, RequestStep
+from ringi.inbox.core import InboxCore, NewRequest, Part, RequestStep
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.grants import FirstAsks, GrantJournals
 from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxTrail
@@ -84,6 +84,14 @@ class StoreInbox(InboxCore):
         admin_groups: The groups of administrators, who are asked whether an override was right.
     """
 
+    grants = Part(InboxGrants)
+    suggestions = Part(InboxSuggestions)
+    pauses = Part(InboxPauses)
+    people = Part(InboxPeople)
+    checks = Part(InboxChecks)
+    memories = Part(InboxMemories)
+    trail = Part(InboxTrail)
+
     def __init__(
         self,
         store: Store,
@@ -113,34 +121,6 @@ class StoreInbox(InboxCore):
         other = StoreInbox.__new__(type(self))
         other.__dict__ |= self.__dict__ | {"tenant": tenant, "check": check}
         return other
-
-    @property
-    def grants(self) -> InboxGrants:
-        return InboxGrants(self)
-
-    @property
-    def suggestions(self) -> InboxSuggestions:
-        return InboxSuggestions(self)
-
-    @property
-    def pauses(self) -> InboxPauses:
-        return InboxPauses(self)
-
-    @property
-    def people(self) -> InboxPeople:
-        return InboxPeople(self)
-
-    @property
-    def checks(self) -> InboxChecks:
-        return InboxChecks(self)
-
-    @property
-    def memories(self) -> InboxMemories:
-        return InboxMemories(self)
-
-    @property
-    def trail(self) -> InboxTrail:
-        return InboxTrail(self)
 
     async def submit(
         self,
