@@ -32,13 +32,11 @@ from ringi.files.attachments import may_name_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox import tracing
-from ringi.inbox.absences import InboxPeople
 from ringi.inbox.api import Seen, digest_of, id_of
-from ringi.inbox.checks import InboxChecks
 from ringi.inbox.core import InboxCore, NewRequest, Part, RequestStep
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.grants import FirstAsks, GrantJournals
-from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxTrail
+from ringi.inbox.parts import InboxChecks, InboxGrants, InboxMemories, InboxPauses, InboxPeople, InboxTrail
 from ringi.inbox.people import KnownPeople
 from ringi.inbox.suggestions import InboxSuggestions
 from ringi.privacy.candidates import Sweep
