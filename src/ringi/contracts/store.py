@@ -15,6 +15,8 @@ Change: TypeAlias = tuple[Record, Event | None]
 """The next version of a record and the event of this change."""
 TRIES = 20
 """The number of times that a change is computed again after a concurrent update."""
+HISTORY_PAGE = 500
+"""The number of events of one record that are read at once."""
 
 
 class ClosedError(RingiError):
@@ -229,6 +231,20 @@ async def find_record(store: Store, kind: type[R], key: Key) -> R | None:
         return await store.get(kind, *key)
     except NotFoundError:
         return None
+
+
+async def read_record_history(store: Store, record: Record) -> list[Event]:
+    """Return all events of a record, read in pages.
+
+    Args:
+        store: The store of the record.
+        record: Any version of the record.
+    """
+    found, after = list[Event](), START
+    while page := await store.events(after, HISTORY_PAGE, tenant=record.tenant, record_id=record.id):
+        found += page
+        after = page[-1].position
+    return [event for event in found if event.record == record.record]
 
 
 async def change_record(

@@ -14,12 +14,11 @@ from ringi.audit.verify import audit_record
 from ringi.base.failpoints import failpoint
 from ringi.base.outages import FailureLog
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.contracts.store import R, Store, change_record, find_record, skip_unreadable_records
+from ringi.contracts.store import R, Store, change_record, find_record, read_record_history, skip_unreadable_records
 from ringi.domain.ask import REVIEW
 from ringi.domain.events import FINAL_EVENTS, FeedEventName, delivery_stream_key
 from ringi.domain.journal import Journal
 from ringi.domain.record import (
-    START,
     THREAD,
     Erased,
     Event,
@@ -106,7 +105,7 @@ class Eraser:
                 raise ConflictError.pending(request.id)
             if person and (unknown := unknown_field_paths(request)):
                 raise newer_fields_error(request.id, unknown)
-            history = await self._history(request)
+            history = await read_record_history(self._store, request)
             changes = erasure_changes_to_request(request, person, history)
             left = redacted_payloads(history, person)
             if not (changes or left or (person and await self._is_beside(key, person))):
@@ -156,8 +155,9 @@ class Eraser:
             left = tuple(each for each in waiting if each.request != request.id or person not in (None, each.person))
             if not review or left == waiting:
                 return
+            history = await read_record_history(self._store, review)
             # As an erasure: the store may keep no earlier version, which names the person.
-            if await self._saved(review, erased, {"waiting_erasures": left}, {}, await self._history(review)):
+            if await self._saved(review, erased, {"waiting_erasures": left}, {}, history):
                 return
         raise ConflictError.too_often(Request.record, request.id)
 
@@ -209,7 +209,7 @@ class Eraser:
                 if await self._images.erase(key, fence=0):
                     return
                 raise
-            history, changes = await self._history(thread), thread_without_content(thread)
+            history, changes = await read_record_history(self._store, thread), thread_without_content(thread)
             if thread.erased and not (person and redacted_payloads(history, person)):
                 await self._forget_late(key, thread.fence)
                 return
@@ -231,7 +231,7 @@ class Eraser:
         """Erase a person's name and words in a journal; the entries stay, because they are part of the sum."""
         for _ in range(TRIES):
             journal = await self._store.get(Journal, *key)
-            history = await self._history(journal)
+            history = await read_record_history(self._store, journal)
             left = redacted_payloads(history, person)
             changes = journal.without([event for event in history if event.version in left], person)
             if not left or await self._saved(journal, erased, changes, left, history):
@@ -400,14 +400,6 @@ class Eraser:
         if self._stream:
             with suppress(FenceError):
                 await self._stream.delete(conversation_stream(key), fence=fence)
-
-    async def _history(self, record: Record) -> list[Event]:
-        found: list[Event] = []
-        while page := await self._store.events(
-            found[-1].position if found else START, BATCH, tenant=record.tenant, record_id=record.id
-        ):
-            found += page
-        return [event for event in found if event.record == record.record]
 
     async def _saved(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from ringi.backends.redis.lists import DIGITS, redis_list_position, redis_lists_
 from ringi.backends.redis.pages import RedisPages, redis_record_body
 from ringi.backends.redis.server import RedisServer, join_redis_name, new_redis_write_token
 from ringi.backends.rows import page_of_readable_records, record_from_body
-from ringi.contracts.store import Change, Finding, R, Store
+from ringi.contracts.store import Change, Finding, R, Store, read_record_history
 from ringi.domain.journal import Journal
 from ringi.domain.record import (
     START,
@@ -31,9 +31,6 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
-
-AT_ONCE = 500
-"""Maximum events read at once."""
 
 
 class RedisStore(Store):
@@ -56,9 +53,13 @@ class RedisStore(Store):
         await self._save(record, [argument for part in parts for argument in part])
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
-        text = record.search_text if isinstance(record, Request) else ""
-        redactions = [text, *[row async for row in self._redaction_rows(record, left)]]
-        await self._save(record, redis_change_arguments(record, event, redactions))
+        texts = [record.search_text if isinstance(record, Request) else ""]
+        for each in await read_record_history(self, record):
+            if each.version in left:
+                bare = each.model_copy(update={"payload": left[each.version]})
+                number = f"{parse_position_number(each.position):0{DIGITS}d}"
+                texts += [number, bare.model_dump_json(exclude={"position"})]
+        await self._save(record, redis_change_arguments(record, event, texts))
 
     async def _save(self, record: Record, change: Sequence[Any]) -> None:
         (saved,) = await self._changes[record.record].result(change)
@@ -71,17 +72,6 @@ class RedisStore(Store):
     async def _put_all(self, kind: str, changes: Sequence[Sequence[Any]]) -> list[Rows]:
         keys = [*self._server.record_keys(kind), self._events, self._server.key("event-number"), *self._by_place]
         return [[saved] for saved in await self._put(keys, [part for change in changes for part in change])]
-
-    async def _redaction_rows(self, record: Record, left: Mapping[int, dict[str, Any]]) -> AsyncIterator[str]:
-        """Yield number and content of each event of a record to redact."""
-        after = START
-        while page := await self.events(after, AT_ONCE, tenant=record.tenant, record_id=record.id):
-            for event in page:
-                if event.record == record.record and event.version in left:
-                    bare = event.model_copy(update={"payload": left[event.version]})
-                    yield f"{parse_position_number(event.position):0{DIGITS}d}"
-                    yield bare.model_dump_json(exclude={"position"})
-            after = page[-1].position
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         (row,) = await self._reads[kind.record].result(redis_record_field(tenant, id))
