@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypedDict, TypeVar
 
 from ringi.base.failpoints import failpoint
 from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError
@@ -42,6 +42,21 @@ class Finding(NamedTuple):
     """The position of the event; empty if no single event is at fault."""
     what: str
     """The error, as text for an operator."""
+
+
+class EventBounds(TypedDict, total=False):
+    """Which events a page has, and its size; see `Store.events`."""
+
+    tenant: str | None
+    record_id: str | None
+    max_bytes: int | None
+
+
+def event_bounds(
+    tenant: str | None = None, record_id: str | None = None, max_bytes: int | None = None
+) -> tuple[str | None, str | None, int | None]:
+    """Return the bounds of a page of events, None for those that are absent; an unknown name is a `TypeError`."""
+    return tenant, record_id, max_bytes
 
 
 class Store(ABC):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from pydantic_core import to_json
 
 from ringi.backends.orders import ordered_listing
 from ringi.backends.rows import request_audiences
 from ringi.base.clock import EPOCH
-from ringi.contracts.store import Change, R, Store
+from ringi.contracts.store import Change, EventBounds, R, Store, event_bounds
 from ringi.domain.memories import person_of_memory
 from ringi.domain.record import START, CutPage, Event, Key, Position, Query, Record, parse_position_number, query_terms
 from ringi.domain.request import Request
@@ -82,15 +82,8 @@ class MemoryStore(Store):
         matching = (record for record in records if record_matches_query(record, listing.query, sought))
         return listing.later((listing.place_of(record), record) for record in matching)
 
-    async def events(
-        self,
-        after: Position = START,
-        limit: int = 100,
-        *,
-        tenant: str | None = None,
-        record_id: str | None = None,
-        max_bytes: int | None = None,
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
+        tenant, record_id, max_bytes = event_bounds(**bounds)
         later = (e for e in self._events[parse_position_number(after) :] if tenant in (None, e.tenant))
         found = [e for e in later if record_id in (None, e.record_id)][:limit]
         return found if max_bytes is None else cut_page(found, max_bytes, lambda event: len(to_json(event.payload)))

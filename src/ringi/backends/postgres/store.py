@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import asyncpg
 from pydantic_core import to_json
@@ -31,7 +31,7 @@ from ringi.backends.rows import (
     request_audiences,
 )
 from ringi.contracts.backend import Moment, OtherConflictError
-from ringi.contracts.store import Change, R, Store
+from ringi.contracts.store import Change, EventBounds, R, Store, event_bounds
 from ringi.domain.record import (
     START,
     CutPage,
@@ -165,15 +165,8 @@ class PostgresStore(Store):
     async def count(self, kind: type[R], query: Query) -> int:
         return await pages.count_postgres_matches(self._database, kind, query_for_count(query))
 
-    async def events(
-        self,
-        after: Position = START,
-        limit: int = 100,
-        *,
-        tenant: str | None = None,
-        record_id: str | None = None,
-        max_bytes: int | None = None,
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
+        tenant, record_id, max_bytes = event_bounds(**bounds)
         number = parse_position_number(after)
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         if not chosen and max_bytes is None:

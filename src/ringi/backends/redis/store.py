@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from redis.exceptions import RedisError
 
@@ -14,7 +14,7 @@ from ringi.backends.redis.lists import DIGITS, redis_list_position, redis_lists_
 from ringi.backends.redis.pages import RedisPages, redis_record_body
 from ringi.backends.redis.server import RedisServer, join_redis_name, new_redis_write_token
 from ringi.backends.rows import page_of_readable_records, record_from_body
-from ringi.contracts.store import Change, Finding, R, Store, read_record_history
+from ringi.contracts.store import Change, EventBounds, Finding, R, Store, event_bounds, read_record_history
 from ringi.domain.journal import Journal
 from ringi.domain.record import (
     START,
@@ -97,15 +97,8 @@ class RedisStore(Store):
     async def count(self, kind: type[R], query: Query) -> int:
         return await self._pages[kind.record].count(query_for_count(query))
 
-    async def events(
-        self,
-        after: Position = START,
-        limit: int = 100,
-        *,
-        tenant: str | None = None,
-        record_id: str | None = None,
-        max_bytes: int | None = None,
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
+        tenant, record_id, max_bytes = event_bounds(**bounds)
         first = f"{parse_position_number(after):0{DIGITS}d}"
         arguments = [redis_event_list_name(tenant, record_id), first, limit, max_bytes or 0]
         found = await self._listed_events([self._events, *self._by_place], arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from pydantic_core import to_json
 
@@ -33,7 +33,7 @@ from ringi.backends.sqlite.lists import (
 from ringi.backends.sqlite.stream import append_stream_items, stream_item_rows
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
-from ringi.contracts.store import Change, R, Store
+from ringi.contracts.store import Change, EventBounds, R, Store, event_bounds
 from ringi.domain.record import START, Event, Key, Position, Query, Record, parse_position_number, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.urgency import query_for_count
@@ -115,15 +115,8 @@ class SqliteStore(Store):
     async def count(self, kind: type[R], query: Query) -> int:
         return await self._database.read(lambda c: count_sqlite_matches(c, kind, query_for_count(query)))
 
-    async def events(
-        self,
-        after: Position = START,
-        limit: int = 100,
-        *,
-        tenant: str | None = None,
-        record_id: str | None = None,
-        max_bytes: int | None = None,
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
+        tenant, record_id, max_bytes = event_bounds(**bounds)
         chosen = {"tenant": tenant, "record_id": record_id}
         extra = [f"AND {name} = ?" for name, value in chosen.items() if value is not None]
         values = [parse_position_number(after), *(value for value in chosen.values() if value is not None), limit]
