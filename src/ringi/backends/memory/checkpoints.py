@@ -42,6 +42,8 @@ class MemorySaver(InMemorySaver):
 class FencedMemorySaver(FencedCheckpointSaver):
     """A saver without a gap between check and write: one process, and no await between them."""
 
+    get_next_version = InMemorySaver.get_next_version
+
     def __init__(self, inner: MemorySaver, store: Store, held: Thread) -> None:
         super().__init__(held)
         # The same checkpoints, with the serializer of this run.
@@ -62,7 +64,3 @@ class FencedMemorySaver(FencedCheckpointSaver):
         # The memory store never waits, so its coroutine ends at its first step.
         self._refuse_other(run_without_waiting(self._store.get(Thread, *self._held.key)))
         return call_saver_method(self._inner, method, *args)
-
-    def get_next_version(self, current: Any, channel: None) -> Any:
-        """Return LangGraph's own next version for this saver."""
-        return self._inner.get_next_version(current, channel)

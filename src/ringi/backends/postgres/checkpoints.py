@@ -170,6 +170,8 @@ class PostgresCheckpoints:
 class FencedPostgresSaver(FencedCheckpointSaver):
     """A saver with fence check and checkpoint in one transaction."""
 
+    get_next_version = AsyncPostgresSaver.get_next_version
+
     def __init__(self, checkpoints: PostgresCheckpoints, held: Thread) -> None:
         super().__init__(held)
         self._checkpoints, self._newest = checkpoints, NewestCheckpoint(checkpoint_thread(held.key))
@@ -244,10 +246,6 @@ class FencedPostgresSaver(FencedCheckpointSaver):
             for sql, parameters, _ in fenced:
                 connection.execute(sql.encode(), parameters)
         return result
-
-    def get_next_version(self, current: Any, channel: None) -> Any:
-        """Return LangGraph's own next version for this saver."""
-        return AsyncPostgresSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
 
 
 async def call_async_saver(

@@ -61,6 +61,8 @@ class BatchedSaver(SqliteSaver):
 class FencedSqliteSaver(FencedCheckpointSaver):
     """A saver with fence check and checkpoint in one transaction, on the file's single writer."""
 
+    get_next_version = SqliteSaver.get_next_version
+
     def __init__(self, database: SqliteDatabase, held: Thread) -> None:
         super().__init__(held)
         self._database = database
@@ -90,10 +92,6 @@ class FencedSqliteSaver(FencedCheckpointSaver):
     def _write_now(self, method: str, *args: object) -> Any:
         with sqlite_transaction(self._database) as connection:
             return self._fenced(connection, method, *args)
-
-    def get_next_version(self, current: Any, channel: None) -> Any:
-        """Return LangGraph's own next version for this saver."""
-        return SqliteSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
 
 
 async def create_checkpoint_tables(database: SqliteDatabase) -> None:
