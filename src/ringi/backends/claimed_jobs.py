@@ -23,7 +23,6 @@ from ringi.contracts.backend import JOBS, MAX_CONCURRENT, Job, JobCounts, JobHan
 from ringi.errors import UnavailableError
 
 log = rate_limited_logger(__name__)
-TOPIC = JOBS
 ROOMY = 16
 """The number of free places from which a pool shares its claims with others."""
 CLAIM_SECONDS = 6.0
@@ -109,7 +108,7 @@ class ClaimedJobs(Jobs):
             self._claiming = asyncio.create_task(self._keep_claiming())
         claiming, renewing = self._claiming, asyncio.create_task(self._keep_renewing(pool))
         stopping = asyncio.create_task(stop.wait())
-        self._notifier.wake(TOPIC)
+        self._notifier.wake(JOBS)
         try:
             await asyncio.wait((stopping, claiming), return_when=asyncio.FIRST_COMPLETED)
             self._remove(pool)
@@ -129,10 +128,10 @@ class ClaimedJobs(Jobs):
         self._pools.remove(pool)
         if not self._pools:
             self._claiming = None  # The next pool begins anew, while this loop still ends.
-        self._notifier.wake(TOPIC)
+        self._notifier.wake(JOBS)
 
     async def _keep_claiming(self) -> None:
-        async with self._notifier.subscribe(TOPIC) as wakeup:
+        async with self._notifier.subscribe(JOBS) as wakeup:
             while self._claiming is asyncio.current_task():
                 await self._fill()
                 # Workers that poll in step would always leave a deferred job to the first of them.
@@ -181,7 +180,7 @@ class ClaimedJobs(Jobs):
         del pool.running[task]
         # Otherwise no job has become free: a claim after each job would cost as much as its deletion.
         if was_full or task.cancelled() or task.result():
-            self._notifier.wake(TOPIC)
+            self._notifier.wake(JOBS)
 
     async def _do(self, job: Job, handle: JobHandler) -> bool:
         """Do a job, and return whether other jobs may have become free."""

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
+from ringi.backends.claimed_jobs import ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, JobCounts, Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, JOBS, MAX_CONCURRENT, Job, JobCounts, Notifier
 
 JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries", "concurrency_key")
 # Its values: another part of the statement that must have a row, or nothing, and an array for each column.
@@ -74,12 +74,12 @@ class PostgresJobs(ClaimedJobs):
 
     async def submit(self, job: Job) -> None:
         await self._submitting.result(job)
-        await self._notifier.publish(TOPIC)
+        await self._notifier.publish(JOBS)
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
         if jobs:
             await self._submit(jobs)
-            await self._notifier.publish(TOPIC)
+            await self._notifier.publish(JOBS)
 
     async def _submit(self, jobs: Sequence[Job]) -> Sequence[Rows]:
         await self._database.write(SUBMIT_ALONE, *map(list, zip(*map(job_to_row, jobs), strict=True)))

@@ -9,10 +9,10 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from ringi.backends import claimed_jobs
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, count_jobs
+from ringi.backends.claimed_jobs import ClaimedJobs, count_jobs
 from ringi.backends.redis.server import RedisServer
 from ringi.base.extras import UnsupportedError
-from ringi.contracts.backend import MAX_CONCURRENT, Job, JobCounts, Notifier
+from ringi.contracts.backend import JOBS, MAX_CONCURRENT, Job, JobCounts, Notifier
 from ringi.domain.thread import Thread
 
 SCANNED = 1_000
@@ -35,8 +35,8 @@ class RedisJobs(ClaimedJobs):
     async def submit_all(self, jobs: Sequence[Job]) -> None:
         rows = [(job.key, job.kind, job.model_dump_json(exclude={"attempts"})) for job in jobs]
         if await self._submit(self._keys[:2], [value for row in rows for value in row]):
-            self._notifier.wake(TOPIC)
-            await self._notifier.publish(TOPIC)
+            self._notifier.wake(JOBS)
+            await self._notifier.publish(JOBS)
 
     async def counts(self) -> list[JobCounts]:
         all_jobs, _, claims, tries, *_ = self._keys

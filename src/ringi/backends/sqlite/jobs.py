@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ringi.backends import claimed_jobs
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
+from ringi.backends.claimed_jobs import ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, JobCounts, Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, JOBS, MAX_CONCURRENT, Job, JobCounts, Notifier
 
 SUBMIT = """
 INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, concurrency_key, run_at) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -90,7 +90,7 @@ class SqliteJobs(ClaimedJobs):
     async def submit_all(self, jobs: Sequence[Job]) -> None:
         rows = submitted_job_rows(jobs)
         if await self._database.write(lambda connection: connection.executemany(SUBMIT, rows).rowcount):
-            self._notifier.wake(TOPIC)
+            self._notifier.wake(JOBS)
 
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
         now = now_in_microseconds()
