@@ -13,9 +13,9 @@ import asyncpg
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
 from ringi.backends.postgres.database import CONNECT_SECONDS, PostgresDatabase, postgres_errors_as_own
 from ringi.base.loops import cancel_all
-from ringi.base.outages import rate_limited_logger
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.backend import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier
-from ringi.errors import RingiError, UnavailableError
+from ringi.errors import UnavailableError
 
 SILENCE = 5.0
 """Seconds of silence after which the listening connection is checked."""
@@ -91,10 +91,8 @@ class WakeupPoller:
     async def _keep_looking(self) -> None:
         while True:
             await asyncio.sleep(self._notifier.recheck_after * random.uniform(0.95, 1.05))
-            try:
+            with FailureLog(log, "cannot look for lost notifications, trying again"):
                 await self._look()
-            except RingiError as error:
-                log.warning("cannot look for lost notifications, trying again: %s", error)
 
     async def _look(self) -> None:
         (row,) = await self._database.fetch("SELECT * FROM pulse($1)", self._notifier.is_leader)
