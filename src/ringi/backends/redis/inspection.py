@@ -7,15 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from redis.exceptions import ResponseError
 
-from ringi.backends.redis.lists import (
-    DEADLINE,
-    DIGITS,
-    RANK,
-    RANK_DIGITS,
-    redis_list_position,
-    redis_lists_with_positions,
-    redis_record_field,
-)
+from ringi.backends.redis import lists
+from ringi.backends.redis.lists import DEADLINE, DIGITS, RANK, RANK_DIGITS
 from ringi.backends.redis.server import RedisServer
 from ringi.backends.rows import record_from_body
 from ringi.contracts.store import Finding
@@ -95,10 +88,10 @@ class RedisInspection:
         if record is None:
             return ["it cannot be read"]
         wrong = []
-        if redis_record_field(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
+        if lists.redis_record_field(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
             wrong.append("it stands under another key or version")
-        lists, marks = redis_lists_with_positions(record)
-        if not is_record_on_its_lists(filed, lists, marks):
+        names, marks = lists.redis_lists_with_positions(record)
+        if not is_record_on_its_lists(filed, names, marks):
             wrong.append("its marks are not what it says")
         if isinstance(record, Request) and (text or b"").decode("utf-8", "replace") != record.search_text:
             wrong.append("the text it is searched by is not what it says")
@@ -143,15 +136,15 @@ async def inspect_redis_records(server: RedisServer) -> AsyncGenerator[Finding, 
 
 def record_list_members(record: Record) -> list[bytes]:
     """Return all list members of a record."""
-    return [head.encode() + redis_list_position(record) for head in redis_lists_with_positions(record)[0]]
+    return [head.encode() + lists.redis_list_position(record) for head in lists.redis_lists_with_positions(record)[0]]
 
 
-def is_record_on_its_lists(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -> bool:
+def is_record_on_its_lists(filed: bytes | None, names: Sequence[str], marks: dict[str, str]) -> bool:
     """Return whether a record is filed correctly."""
     try:
         found = json.loads(filed or b"{}")
         # The scripts write an empty object like an empty list.
-        return set(found.get("lists") or ()) == set(lists) and (found.get("marks") or {}) == marks
+        return set(found.get("lists") or ()) == set(names) and (found.get("marks") or {}) == marks
     except (ValueError, AttributeError, TypeError, RecursionError):
         return False
 

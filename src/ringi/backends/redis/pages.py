@@ -8,26 +8,8 @@ from itertools import islice
 from typing import Any
 
 from ringi.backends.orders import LEAST, IndexSpan, OrderedListing, ordered_listing
-from ringi.backends.redis.lists import (
-    DEADLINE,
-    DIGITS,
-    EXPIRING,
-    LAST,
-    NEWEST,
-    RANK,
-    RANK_DIGITS,
-    Asked,
-    agent_list_name,
-    redis_creation_lists,
-    redis_list_deadline,
-    redis_lists_are_exact,
-    redis_member_key_digits,
-    redis_member_suffix,
-    redis_query_conditions,
-    redis_span_bounds,
-    redis_time_text,
-    sortable_time_digits,
-)
+from ringi.backends.redis import lists
+from ringi.backends.redis.lists import DEADLINE, DIGITS, EXPIRING, LAST, NEWEST, RANK, RANK_DIGITS, Asked
 from ringi.backends.redis.server import RedisServer, join_redis_name
 from ringi.backends.rows import (
     EVERYTHING,
@@ -80,8 +62,9 @@ class RedisPages:
             if len(found) >= query.limit:
                 break
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
-            turns = await self._turns(self._keys[3:], [EXPIRING, sortable_time_digits(query.expired_at), query.limit])
-            found = await self._pick(redis_query_conditions(self._kind, query), query, query.limit, turns) or found
+            due, asked = lists.sortable_time_digits(query.expired_at), lists.redis_query_conditions(self._kind, query)
+            turns = await self._turns(self._keys[3:], [EXPIRING, due, query.limit])
+            found = await self._pick(asked, query, query.limit, turns) or found
         # A listed record that is missing counts as damaged: the list continues.
         return [(row if row[:1] == b"@" else redis_record_body(row)) if row else b"" for row in found]
 
@@ -94,8 +77,8 @@ class RedisPages:
     async def count(self, query: Query) -> int:
         """Return the number of matching records, up to `query.limit`."""
         number: int = 0
-        if redis_lists_are_exact(self._kind, query):
-            return min(query.limit, sum(await self._sizes(redis_creation_lists(self._kind, query), EVERY_MEMBER)))
+        if lists.redis_lists_are_exact(self._kind, query):
+            return min(query.limit, sum(await self._sizes(lists.redis_creation_lists(self._kind, query), EVERY_MEMBER)))
         async for asked, places in self._candidates(ordered_listing(self._kind, query)):
             number += await self._pick(asked, query, query.limit - number, places, only_count=True)
             if number >= query.limit:
@@ -114,15 +97,15 @@ class RedisPages:
     async def _candidates(self, listing: OrderedListing) -> AsyncIterator[tuple[Asked, Sequence[bytes]]]:
         """Yield the positions of possible matches in order, in chunks, with what their records must have."""
         query, tenant = listing.query, str(listing.query.tenant)
-        asked = redis_query_conditions(self._kind, query)
+        asked = lists.redis_query_conditions(self._kind, query)
         if query.expired_at:
             due = IndexSpan("deadline", LEAST, unix_microseconds(query.expired_at), None)
-            below = redis_span_bounds(tenant, listing.spans[0])[1]
+            below = lists.redis_span_bounds(tenant, listing.spans[0])[1]
             async for places in self._scanned([join_redis_name("expires")], listing, due):
                 yield asked, [place for place in places if place < below]
             return
-        lists = await self._shortest(query) if listing.is_ascending else []
-        few = await (self._few_urgent(listing, lists) if listing.is_ascending else self._few_ended(listing))
+        shortest = await self._shortest(query) if listing.is_ascending else []
+        few = await (self._few_urgent(listing, shortest) if listing.is_ascending else self._few_ended(listing))
         if few is not None:
             for n in range(0, len(few), MAX_CHUNK):
                 yield asked, few[n : n + MAX_CHUNK]
@@ -130,14 +113,14 @@ class RedisPages:
         for span in listing.spans:
             part = asked
             if span.key == "created_at":
-                names = redis_creation_lists(self._kind, query)
+                names = lists.redis_creation_lists(self._kind, query)
             elif span.key == "ended_at":
                 names = [join_redis_name("ended", tenant)]
             else:
-                names = [join_redis_name(RANK if span.key == "rank" else DEADLINE, tenant, name) for name in lists]
+                names = [join_redis_name(RANK if span.key == "rank" else DEADLINE, tenant, name) for name in shortest]
             if span.key == "rank":
                 # What is due soon is no part of the rest.
-                later = join_redis_name("deadline"), redis_time_text((listing.soon or 0) + 1).decode(), LAST
+                later = join_redis_name("deadline"), lists.redis_time_text((listing.soon or 0) + 1).decode(), LAST
                 part = {**asked, "spans": [*asked["spans"], later]}
             async for places in self._scanned(names, listing, span):
                 yield part, places
@@ -146,8 +129,8 @@ class RedisPages:
         self, names: Sequence[str], listing: OrderedListing, span: IndexSpan
     ) -> AsyncIterator[list[bytes]]:
         """Yield the positions in a span of some lists in order, each once, in chunks."""
-        first, last = redis_span_bounds(str(listing.query.tenant), span)
-        is_down, cut = span.is_descending, len(redis_member_key_digits(span.key, 0))
+        first, last = lists.redis_span_bounds(str(listing.query.tenant), span)
+        is_down, cut = span.is_descending, len(lists.redis_member_key_digits(span.key, 0))
         size, is_open = min(max(listing.query.limit, FIRST_CHUNK), MAX_CHUNK), True
         while is_open:
             read = await self._read(names, [(first, last)], size, is_down)
@@ -183,12 +166,13 @@ class RedisPages:
         query, span = listing.query, listing.spans[0]
         if span.key != "created_at" or not query.ended_since or query.tenant is None:
             return None
-        since, (_, below) = sortable_time_digits(query.ended_since).encode(), redis_span_bounds(query.tenant, span)
+        since = lists.sortable_time_digits(query.ended_since).encode()
+        _, below = lists.redis_span_bounds(query.tenant, span)
         (found,) = await self._read([join_redis_name("ended", query.tenant)], [(since, NEWEST)], LITTLE + 1)
         places = sorted((each[DIGITS:] for each in found), reverse=True)
         return None if len(places) > LITTLE else [place for place in places if place < below]
 
-    async def _few_urgent(self, listing: OrderedListing, lists: Sequence[str]) -> list[bytes] | None:
+    async def _few_urgent(self, listing: OrderedListing, shortest: Sequence[str]) -> list[bytes] | None:
         """Return the positions of all later requests with the priority and the tier of a query in order, unless many.
 
         The lists by deadline do not have them together, and would be read to their ends.
@@ -197,8 +181,8 @@ class RedisPages:
         if query.priority is None and query.tier is None:
             return None
         spans = [IndexSpan("rank", *ranks, None) for ranks in urgency_rank_spans(query.priority, query.tier)]
-        parts = [redis_span_bounds(tenant, span) for span in spans]
-        names = [join_redis_name(RANK, tenant, name) for name in lists]
+        parts = [lists.redis_span_bounds(tenant, span) for span in spans]
+        names = [join_redis_name(RANK, tenant, name) for name in shortest]
         if sum(await self._sizes(names, parts)) > FEW:
             return None
         found = await self._read(names, parts, FEW + 1)
@@ -207,8 +191,9 @@ class RedisPages:
             return None
         after = listing.after
         if after:
-            after = after[0], redis_member_suffix(tenant, "rank" if after[0] else "deadline", after[1:])
-        places = zip(await self._places_of(members, redis_time_text(listing.soon or 0).decode()), members, strict=True)
+            after = after[0], lists.redis_member_suffix(tenant, "rank" if after[0] else "deadline", after[1:])
+        soon = lists.redis_time_text(listing.soon or 0).decode()
+        places = zip(await self._places_of(members, soon), members, strict=True)
         return [member[RANK_DIGITS:] for member in listing._replace(after=after).later(places)]
 
     async def _places_of(self, members: Sequence[bytes], soon: str) -> list[tuple[bool, bytes]]:
@@ -217,7 +202,7 @@ class RedisPages:
             return []
         async with self._server.answering():
             filed = await self._server.redis.hmget(self._keys[1], [each[RANK_DIGITS + DIGITS :] for each in members])
-        deadlines = [redis_list_deadline(each) for each in filed]
+        deadlines = [lists.redis_list_deadline(each) for each in filed]
         return [
             (False, deadline.encode() + member[RANK_DIGITS:]) if deadline <= soon else (True, member)
             for deadline, member in zip(deadlines, members, strict=True)
@@ -225,7 +210,7 @@ class RedisPages:
 
     async def _shortest(self, query: Query) -> list[str]:
         """Return the lists that have all matches and the fewest others."""
-        by_agent = [[agent_list_name(query.agent)]] if query.agent is not None else []
+        by_agent = [[lists.agent_list_name(query.agent)]] if query.agent is not None else []
         ways = [*required_index_lists(query), *by_agent] or [[EVERYTHING]]
         if len(ways) == 1:
             return ways[0]
