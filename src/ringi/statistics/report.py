@@ -7,19 +7,9 @@ from datetime import date, datetime
 from importlib.metadata import version
 
 from ringi.base.model import StrictModel
-from ringi.statistics import facts
+from ringi.statistics import facts, figures
 from ringi.statistics.counting import CountedDays, period_bounds_in_utc
 from ringi.statistics.counts import ERROR, answer_time_quantile
-from ringi.statistics.figures import (
-    FastApprovals,
-    answer_time_groups,
-    count_decisions_by_people,
-    decision_counts,
-    fast_approvals,
-    names_with_most_counts,
-    readable_figure_rows,
-    sum_rows_by_name,
-)
 
 AUTOMATIC = (facts.BY_POLICY, facts.BY_GRANT)
 """The prefixes of decisions about which nobody was asked."""
@@ -46,7 +36,7 @@ class OversightRow(StrictModel):
     median: float | None
     """Seconds from the asking to the answer of a person."""
     p90: float | None
-    fast: list[FastApprovals]
+    fast: list[figures.FastApprovals]
     checks: int
     """The planted checks that people answered; no other figure counts their answers."""
     caught: int
@@ -89,7 +79,7 @@ def oversight_report(counts: CountedDays, tenant: str, since: date, until: date,
         until: The last day.
         now: The current time.
     """
-    rows = readable_figure_rows(counts, since, until, lambda _: True)
+    rows = figures.readable_figure_rows(counts, since, until, lambda _: True)
     begin, end = period_bounds_in_utc(since, until)
     covered = counts.head.covered
     return OversightReport(
@@ -103,16 +93,17 @@ def oversight_report(counts: CountedDays, tenant: str, since: date, until: date,
         position=covered.position if covered else "",
         head=covered.hash if covered else "",
         error=round(ERROR, 4),
-        total=oversight_row("", sum_rows_by_name(rows, lambda _: [None]).get(None, Counter())),
-        rules=oversight_rows(sum_rows_by_name(rows, lambda subject: [subject.rule])),
-        tools=oversight_rows(sum_rows_by_name(rows, lambda subject: [subject.tool])),
-        groups=oversight_rows(sum_rows_by_name(rows, answer_time_groups)),
+        total=oversight_row("", figures.sum_rows_by_name(rows, lambda _: [None]).get(None, Counter())),
+        rules=oversight_rows(figures.sum_rows_by_name(rows, lambda subject: [subject.rule])),
+        tools=oversight_rows(figures.sum_rows_by_name(rows, lambda subject: [subject.tool])),
+        groups=oversight_rows(figures.sum_rows_by_name(rows, figures.answer_time_groups)),
     )
 
 
 def oversight_rows(found: dict[str | None, Counter[str]]) -> list[OversightRow]:
     """Return a row for each name, those with the most requests first."""
-    return [oversight_row(name, counts) for name, counts in names_with_most_counts(found, count_handled_requests)]
+    ordered = figures.names_with_most_counts(found, count_handled_requests)
+    return [oversight_row(name, counts) for name, counts in ordered]
 
 
 def count_handled_requests(counts: Counter[str]) -> int:
@@ -122,11 +113,11 @@ def count_handled_requests(counts: Counter[str]) -> int:
 
 def oversight_row(name: str | None, counts: Counter[str]) -> OversightRow:
     """Return the row of a sum."""
-    decisions = decision_counts(counts)
+    decisions = figures.decision_counts(counts)
     return OversightRow(
         name=name,
         asked=counts[facts.ASKED],
-        decided_by_people=count_decisions_by_people(counts),
+        decided_by_people=figures.count_decisions_by_people(counts),
         decided_by_policy=decisions.policy_approved + decisions.policy_rejected,
         decided_by_grant=decisions.grant_approved,
         edited=decisions.edited,
@@ -136,7 +127,7 @@ def oversight_row(name: str | None, counts: Counter[str]) -> OversightRow:
         seen=counts[facts.WAS_SEEN],
         median=answer_time_quantile(counts, 0.5),
         p90=answer_time_quantile(counts, 0.9),
-        fast=fast_approvals(counts),
+        fast=figures.fast_approvals(counts),
         checks=counts[facts.CHECKS],
         caught=counts[facts.CAUGHT],
     )
