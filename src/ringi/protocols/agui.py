@@ -212,8 +212,6 @@ class AguiRoutes:
             await self._send_run(connection, context, context.thread)
         elif context.error:
             await connection.write(encode_agui_events(context.error))
-        connection.goodbye = b""
-        connection.end()
 
     async def _send_run(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> None:
         run_id, has_begun = str(thread.run_id), False

@@ -72,18 +72,15 @@ class App:
         self._bearers = OidcBearerTokens(settings.oidc, provider) if settings.oidc and provider else None
         self._absences = AbsenceTable(backend, lambda: self._streams.end_changed(auth))
         auth = self._auth = Authenticator(components.keys, settings, self._revocations, self._absences)
-        events = EventRoutes(components, auth, self._streams, self._events)
-        limits = AskLimits(settings)
-        threads = ThreadRoutes(components, auth, self._streams, self._threads, limits)
-        chat = ChatRoutes(components, auth, self._streams, limits)
-        verbs = VerbRoutes(components, auth, self._streams, limits)
+        context = RouteContext(components, auth, AskLimits(settings), self._streams)
+        events, threads = EventRoutes(context, self._events), ThreadRoutes(context, self._threads)
+        chat, verbs = ChatRoutes(context), VerbRoutes(context)
         session = SessionRoutes(auth, SignInLinks(components.keys, backend), settings)
         sign_in = SignInRoutes(auth, settings, provider)
         health = HealthRoutes(components, self._streams)
         self.api = api_without_routes(extensions)
         self.api.state.components, self.api.state.auth = components, auth
         statistics = self._statistics = StatisticsRoutes(components)
-        context = RouteContext(components, auth, limits, self._streams)
         added = [extension.routes(context) for extension in extensions]
         for router in ROUTERS:
             self.api.router.routes += router.routes

@@ -59,8 +59,6 @@ async def send_langgraph_run(connection: StreamConnection, started: StartedRun) 
             await connection.write(encode_langgraph_event("events", {**event, "metadata": node}))
         async for chunk in LangGraphRunSender(started, started.thread).chunks(connection):
             await connection.write(chunk)
-    connection.goodbye = b""
-    connection.end()
 
 
 class LangGraphRunSender:

@@ -21,13 +21,12 @@ from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.images import images_named_by_message
 from ringi.runs.messages import run_user_messages
-from ringi.server.auth.authenticator import Authenticator, Principal, channel_of, server_base_path
+from ringi.server.auth.authenticator import Principal, channel_of, server_base_path
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read, require_readable_thread
 from ringi.server.callers import AnyCaller, Components
 from ringi.server.calls import StrictPlainRoute, json_body, reply
-from ringi.server.components import ServerComponents
+from ringi.server.extension import RouteContext
 from ringi.server.language import server_texts_for_caller
-from ringi.server.limits import AskLimits
 from ringi.server.message_parts import MessagePart, image_as_ai_sdk_part, parse_user_message
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.refusals import RefusalError
@@ -43,7 +42,7 @@ from ringi.server.sse.run_output import (
     readable_requests_by_id,
     run_output,
 )
-from ringi.server.sse.sse import COMMENT, HEADERS, EventStream, LongPoll, StreamConnection, Streams
+from ringi.server.sse.sse import COMMENT, HEADERS, EventStream, StreamConnection
 
 FORMAT = frozenset({"hold", "sdk"})
 """The parameters that select the format of the stream."""
@@ -98,13 +97,13 @@ class ChatContext(NamedTuple):
 class ChatRoutes:
     """`POST /v1/chat`, and the stream for reconnecting."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._auth, self._streams, self._settings = auth, streams, components.settings
-        self._backend, self._conversations = components.backend, Conversations(components, limits)
+    def __init__(self, context: RouteContext) -> None:
+        self._context, self._backend = context, context.components.backend
+        self._conversations = Conversations(context.components, context.limits)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
-        stream = EventStream(self._auth, self._streams, headers=MESSAGE_STREAM, heartbeat=COMMENT)
+        stream = EventStream(self._context.auth, self._context.streams, headers=MESSAGE_STREAM, heartbeat=COMMENT)
         turn, follow = (StreamAfterAction(action, self._feed, stream) for action in (self._turn, self._follow))
         api.router.routes += [
             StrictPlainRoute("/v1/chat", turn, methods=["POST"], allowed={"agent", *FORMAT}),
@@ -112,7 +111,7 @@ class ChatRoutes:
         ]
 
     async def _follow(self, http: HttpRequest) -> ChatContext | None:
-        caller, format = self._auth.caller(http.scope), stream_format(http.scope)
+        caller, format = self._context.caller(http.scope), stream_format(http.scope)
         try:
             thread = await self._conversations.thread(caller, http.path_params["id"])
         except NotFoundError:
@@ -121,8 +120,8 @@ class ChatRoutes:
         return ChatContext(caller, thread, format) if thread and thread.is_live else None
 
     async def _turn(self, http: HttpRequest) -> ChatContext:
-        caller, format = self._auth.caller(http.scope), stream_format(http.scope)
-        body = await json_body(http, max_depth=self._settings.max_depth)
+        caller, format = self._context.caller(http.scope), stream_format(http.scope)
+        body = await json_body(http, max_depth=self._context.components.settings.max_depth)
         turn = parse_body(ChatTurn, body, extra="allow")
         newest = parse_body(ChatMessage, turn.messages[-1], extra="allow")
         thread = await self._conversations.thread(caller, turn.id)
@@ -146,7 +145,7 @@ class ChatRoutes:
         agent_name = turn.agent or http.query_params.get("agent")
         agent = await choose_chat_agent(self._conversations.runner(agent_name or "chat"), agent_name, thread)
         content = parse_user_message(sent.parts)
-        poll, input = LongPoll(self._auth, self._streams, http.scope), user_text_as_run_input(content.text, id)
+        poll, input = self._context.long_poll(http.scope), user_text_as_run_input(content.text, id)
         return await self._conversations.begin(poll, thread, turn.id, agent, input, content.images)
 
     async def _answer(
@@ -187,8 +186,6 @@ class ChatRoutes:
             await connection.write(encode_parts([*last, *message.end(thread)]))
         # One before the pause: its requests are sent again with their results.
         await connection.write(encode_parts([message.finish(reason, after - 1)]) + DONE)
-        connection.goodbye = b""
-        connection.end()
 
     async def _event_parts(
         self, caller: Principal, message: ChatMessageBuilder, event: dict[str, Any]

@@ -8,30 +8,30 @@ from starlette.types import Scope
 
 from ringi.domain.journal import WRITTEN, Journal
 from ringi.domain.record import START, Key, Position
-from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for
 from ringi.server.callers import AuditorCaller
 from ringi.server.calls import StrictPlainRoute, reply
-from ringi.server.components import ServerComponents
+from ringi.server.extension import RouteContext
 from ringi.server.middleware import LOG
 from ringi.server.openapi import route_docs
 from ringi.server.routes.requests import Limit
 from ringi.server.schemas import Access, AccessPage
 from ringi.server.sse.event_hub import ALL, EventHub, position_of_event_id
-from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
+from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, last_event_id
 
 
 class EventRoutes:
     """Events over HTTP."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, hub: EventHub) -> None:
-        self._components, self._auth, self._streams, self._hub = components, auth, streams, hub
+    def __init__(self, context: RouteContext, hub: EventHub) -> None:
+        self._context, self._components, self._hub = context, context.components, hub
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         api.get("/v1/access-log", tags=["events"], **route_docs("AccessPage"))(self.access_log)
-        of_all = EventStream(self._auth, self._streams, self._open_all)
-        of_one = EventStream(self._auth, self._streams, self._open_one)
+        of_all = EventStream(self._context.auth, self._context.streams, self._open_all)
+        of_one = EventStream(self._context.auth, self._context.streams, self._open_one)
         api.router.routes += [
             StrictPlainRoute("/v1/events", of_all, methods=["GET"], allowed=POSITION_PARAMETERS),
             StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], allowed=POSITION_PARAMETERS),

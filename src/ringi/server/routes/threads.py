@@ -20,19 +20,18 @@ from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError
 from ringi.files.images import Images, NewImage
 from ringi.server import schemas
-from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator_error, require_readable_thread
 from ringi.server.callers import AnyCaller
 from ringi.server.calls import StrictPlainRoute, json_body, reply
-from ringi.server.components import ServerComponents
-from ringi.server.limits import AskLimits
+from ringi.server.extension import RouteContext
 from ringi.server.message_parts import decode_base64_image
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import MalformedError
 from ringi.server.routes.requests import Cursor, Limit, blank_filter_to_none
 from ringi.server.schemas import NewRun, OperatorReason
 from ringi.server.serialize import thread_summary, thread_view
-from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
+from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 
 if TYPE_CHECKING:
@@ -52,12 +51,9 @@ class ThreadName(StrictModel):
 class ThreadRoutes:
     """Threads over HTTP."""
 
-    def __init__(
-        self, components: ServerComponents, auth: Authenticator, streams: Streams, hub: ThreadHub, limits: AskLimits
-    ) -> None:
-        self._components, self._auth, self._streams, self._hub = components, auth, streams, hub
-        self._limits = limits
-        self._settings = components.settings
+    def __init__(self, context: RouteContext, hub: ThreadHub) -> None:
+        self._context, self._components, self._hub = context, context.components, hub
+        self._settings = context.components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -69,7 +65,8 @@ class ThreadRoutes:
         add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **route_docs("Thread", body="Operation"))
         image = route_docs(None, file="image/*")
         add("/v1/threads/{id}/images/{number}", self.image, methods=["GET"], **image)
-        stream, allowed = EventStream(self._auth, self._streams, self._open), POSITION_PARAMETERS | {"follow"}
+        stream = EventStream(self._context.auth, self._context.streams, self._open)
+        allowed = POSITION_PARAMETERS | {"follow"}
         api.router.routes.append(StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], allowed=allowed))
 
     async def agents(self, caller: AnyCaller) -> HttpResponse:
@@ -86,7 +83,7 @@ class ThreadRoutes:
         if runner is None or not await runner.is_available(run.agent):
             raise NotFoundError("agent", run.agent)
         if caller.role == "agent":
-            await self._limits.check(self._components.inbox.for_tenant(caller.tenant), caller)
+            await self._context.count_run(caller)
         images = [NewImage(image.name, decode_base64_image(image.data)) for image in run.images]
         check = partial(require_readable_thread, caller)
         thread = await runner.start(

@@ -31,16 +31,15 @@ from ringi.inbox import tracing
 from ringi.inbox.api import Inbox, Suggestions
 from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.operations import TABLE, Operation
-from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
+from ringi.server.auth.authenticator import Principal, channel_of
 from ringi.server.auth.permissions import READS_ALL, RECORDS, inbox_for, may_read, require_role, require_rule_maker
 from ringi.server.calls import http_status_after_answer, json_body, json_response, refuse_unknown_parameters, reply
-from ringi.server.components import ServerComponents
-from ringi.server.limits import AskLimits, submit_for_caller
+from ringi.server.extension import RouteContext
+from ringi.server.limits import submit_for_caller
 from ringi.server.routes.requests import readable_requests_query
 from ringi.server.schemas import AuditPage
 from ringi.server.serialize import PUBLIC_FORMS, audit_event, request_json, urgent_page_json
 from ringi.server.sse.event_hub import position_of_event_id
-from ringi.server.sse.sse import Streams
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,10 @@ Handler = Callable[[VerbCall], Awaitable[HttpResponse]]
 class VerbRoutes:
     """The verbs of an inbox over HTTP."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._components, self._auth, self._streams, self._limits = components, auth, streams, limits
-        self._settings = components.settings
-        self._attachments = Attachments(components.backend.stream)
+    def __init__(self, context: RouteContext) -> None:
+        self._components, self._auth, self._streams = context.components, context.auth, context.streams
+        self._limits, self._settings = context.limits, context.components.settings
+        self._attachments = Attachments(context.components.backend.stream)
         self._handlers: dict[Any, Handler] = {
             Inbox.ask: self._ask,
             Inbox.find: self._find,

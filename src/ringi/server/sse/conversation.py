@@ -122,9 +122,14 @@ class StreamAfterAction:
         """Stream, or reply 204 if there is nothing to stream."""
         context = await self._begin(HttpRequest(scope, receive))
         headers = self._headers(context)
-        scope[OPENING] = StreamOpening(lambda connection: self._feed(connection, context), headers=headers)
+        scope[OPENING] = StreamOpening(partial(self._feed_and_end, context), headers=headers)
         reply = self._stream if context else HttpResponse(status_code=204)
         await reply(scope, receive, send)
+
+    async def _feed_and_end(self, context: Any, connection: StreamConnection) -> None:
+        await self._feed(connection, context)
+        connection.goodbye = b""  # The feed has sent the last event of its protocol.
+        connection.end()
 
     def _headers(self, context: Any) -> StreamHeaders:
         return ()
