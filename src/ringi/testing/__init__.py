@@ -9,12 +9,7 @@ from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, UnusedR
 
 if TYPE_CHECKING:
     from ringi.testing.harness import AgentResult, RunFailedError, TestHarness
-    from ringi.testing.model import (
-        ScriptedModel,
-        parallel_tool_calls,
-        scripted_turns,
-        tool_call,
-    )
+    from ringi.testing.model import ScriptedModel, parallel_tool_calls, scripted_turns, tool_call
 
 __all__ = [
     "AgentResult",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -84,6 +85,17 @@ async def store_request(store: Store, id: str = "request-1", **arguments: Any) -
         arguments: Other arguments of `a_request`.
     """
     return await store_change(store, a_request(id, **arguments))
+
+
+async def store_requests(store: Store, ids: Iterable[str], **arguments: Any) -> list[Request]:
+    """Store a new request for each id, in this order, and return them.
+
+    Args:
+        store: The store.
+        ids: The ids of the requests.
+        arguments: Other arguments of `a_request`, the same for all.
+    """
+    return [await store_request(store, id, **arguments) for id in ids]
 
 
 async def store_change(store: Store, change: tuple[R, Event | None]) -> R:

@@ -23,6 +23,7 @@ from ringi.connect import (
     savers_without_langgraph,
 )
 from ringi.contracts.backend import Job, JobHandler, JobNotDueError
+from ringi.contracts.store import Store
 from ringi.delivery.deliveries import reminder_time
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask
@@ -379,20 +380,13 @@ class TestHarness:
         runner, stop = Worker(self.backend, inbox, self._agents), asyncio.Event()
         async with inbox.feed, self.backend.notifier.subscribe(TOPIC) as notifications, asyncio.TaskGroup() as group:
             group.create_task(runner.work(stop))
-            while thread_id not in self._jobs.failed and await self._has_work(thread_id):
+            while thread_id not in self._jobs.failed and not await thread_without_work(self.backend.store, thread_id):
                 await notifications.wait(None)
             stop.set()
         thread = await runner.get(DEFAULT_TENANT, thread_id)
         if error := self._jobs.failed.get(thread_id):
             raise RunFailedError(thread, error) from error
         return await self._result(thread)
-
-    async def _has_work(self, thread_id: str) -> bool:
-        query = Query(tenant=DEFAULT_TENANT, thread_id=thread_id, unacknowledged=True)
-        if await self.backend.store.count(Request, query):
-            return True
-        # In this order: a run that was taken up meanwhile appears as running.
-        return (await self.backend.store.get(Thread, DEFAULT_TENANT, thread_id)).status == "running"
 
     async def _result(self, thread: Thread) -> AgentResult:
         if thread.status == "error" or thread.attention:
@@ -411,6 +405,16 @@ class TestHarness:
         snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
         state: State = snapshot.values
         return state
+
+
+async def thread_without_work(store: Store, thread_id: str) -> Thread | None:
+    """Return a thread once no worker has anything to do on it; None before."""
+    query = Query(tenant=DEFAULT_TENANT, thread_id=thread_id, unacknowledged=True)
+    if await store.count(Request, query):
+        return None
+    # In this order: a run that was taken up meanwhile appears as running.
+    thread = await store.get(Thread, DEFAULT_TENANT, thread_id)
+    return None if thread.status == "running" else thread
 
 
 def reminder_due_time(request: Request) -> datetime | None:

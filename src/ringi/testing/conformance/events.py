@@ -15,10 +15,11 @@ from ringi.domain.record import START, CutPage, Event
 from ringi.errors import ConflictError, InvalidError
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.journals import results_of_rivals
-from ringi.testing.factories import a_request, a_thread, store_request
+from ringi.testing.factories import a_request, a_thread, store_request, store_requests
 
 WRITERS, EACH = 8, 15
 MINUTE = timedelta(minutes=1)
+REQUESTS = [f"request-{n}" for n in range(10)]
 
 
 class EventsConformance:
@@ -44,16 +45,14 @@ class EventsConformance:
         assert read == [("request-1", 1), ("request-2", 1), ("request-1", 2)]
 
     async def test_reading_goes_on_after_any_position(self, store: Store) -> None:
-        for n in range(5):
-            await store_request(store, f"request-{n}")
+        await store_requests(store, REQUESTS[:5])
         whole = await store.events()
 
         for n, event in enumerate(whole):
             assert await store.events(event.position) == whole[n + 1 :]
 
     async def test_the_hashes_of_events_are_read_like_the_events(self, store: Store) -> None:
-        for n in range(3):
-            await store_request(store, f"request-{n}")
+        await store_requests(store, REQUESTS[:3])
         first, *others = await store.events()
 
         assert await store.hashes(first.position) == [(event.position, event.hash) for event in others]
@@ -62,13 +61,12 @@ class EventsConformance:
             await store.hashes("not a position")
 
     async def test_a_batch_holds_no_more_than_the_limit(self, store: Store) -> None:
-        for n in range(5):
-            await store_request(store, f"request-{n}")
+        await store_requests(store, REQUESTS[:5])
 
         first = await store.events(limit=2)
         second = await store.events(first[-1].position, 2)
 
-        assert [event.record_id for event in first + second] == [f"request-{n}" for n in range(4)]
+        assert [event.record_id for event in first + second] == REQUESTS[:4]
 
     @pytest.mark.parametrize("record_id", [None, "request-2"])
     async def test_a_batch_ends_with_its_bytes(self, store: Store, record_id: str | None) -> None:
@@ -168,8 +166,7 @@ class EventsConformance:
         assert await store.cursor("webhooks") == tail
 
     async def test_of_ten_moves_at_once_one_wins(self, store: Store, other: Store) -> None:
-        for n in range(10):
-            await store_request(store, f"request-{n}")
+        await store_requests(store, REQUESTS)
         positions = [event.position for event in await store.events()]
 
         moves = [(store, other)[n % 2].move_cursor("webhooks", START, each) for n, each in enumerate(positions)]

@@ -14,12 +14,21 @@ from ringi.contracts.backend import MAX_CONCURRENT, Job, JobCounts, JobHandler, 
 
 LIMIT = 20.0
 """Seconds after which an unprocessed job counts as lost."""
+NAMES = [f"job-{n:03}" for n in range(6 * MAX_CONCURRENT)]
 
 
 def job_for_test(key: str, partition_key: str | None = None, concurrency_key: str | None = None) -> Job:
     """Return a job; it is alone in its partition unless a partition key is given."""
     shared = {"partition_key": partition_key or key, "concurrency_key": concurrency_key}
     return Job(key=key, kind="test", payload={"of": key}, **shared)
+
+
+async def submit_test_jobs(
+    jobs: Jobs, *keys: str, partition: str | None = None, concurrency: str | None = None
+) -> None:
+    """Submit a job for each key, in this order."""
+    for key in keys:
+        await jobs.submit(job_for_test(key, partition, concurrency))
 
 
 class RecordingHandler:
@@ -127,8 +136,7 @@ class JobsConformance:
         async with job_worker_running(jobs, handler, concurrency=1):
             await jobs.submit(job_for_test("a"))
             await begun.wait()
-            await jobs.submit(job_for_test("a"))
-            await jobs.submit(job_for_test("last"))
+            await submit_test_jobs(jobs, "a", "last")
             go_on.set()
             await handler.done.wait()
 
@@ -166,12 +174,11 @@ class JobsConformance:
         handler = RecordingHandler(expected=6, work=lambda _: asyncio.sleep(0.01))
 
         async with job_worker_running(jobs, handler), job_worker_running(other, handler):
-            for n in range(6):
-                await jobs.submit(job_for_test(f"job-{n}", "one"))
+            await submit_test_jobs(jobs, *NAMES[:6], partition="one")
             await handler.done.wait()
 
         assert handler.most[None] == 1
-        assert sorted(handler.keys) == [f"job-{n}" for n in range(6)]
+        assert sorted(handler.keys) == NAMES[:6]
 
     async def test_jobs_of_different_lanes_run_at_once(self, jobs: Jobs) -> None:
         both = asyncio.Barrier(2)
@@ -181,8 +188,7 @@ class JobsConformance:
 
         handler = RecordingHandler(expected=2, work=work)
         async with job_worker_running(jobs, handler):
-            await jobs.submit(job_for_test("a"))
-            await jobs.submit(job_for_test("b"))
+            await submit_test_jobs(jobs, "a", "b")
             await handler.done.wait()
 
         assert handler.most[None] == 2
@@ -196,10 +202,9 @@ class JobsConformance:
             await rest.wait()
             await asyncio.sleep(0.01)
 
-        keys = [f"job-{n}" for n in range(3 * MAX_CONCURRENT)]
+        keys = NAMES[: 3 * MAX_CONCURRENT]
         handler = RecordingHandler(expected=len(keys) + 1, work=work)
-        for key in keys:
-            await jobs.submit(job_for_test(key, concurrency_key="slow"))
+        await submit_test_jobs(jobs, *keys, concurrency="slow")
         async with job_worker_running(jobs, handler, 64), job_worker_running(other, handler, 64):
             # It comes last, and does not wait for those of another key.
             await jobs.submit(job_for_test("another"))
@@ -210,16 +215,15 @@ class JobsConformance:
 
     async def test_a_retry_comes_before_what_waits_longer(self, jobs: Jobs) -> None:
         async def work(job: Job) -> None:
-            if job.key == "job-0" and not job.attempts:
+            if job.key == NAMES[0] and not job.attempts:
                 raise JobNotDueError(0.01)
             await asyncio.sleep(0.05)
 
         handler = RecordingHandler(expected=6 * MAX_CONCURRENT, work=work)
-        for n in range(6 * MAX_CONCURRENT):
-            await jobs.submit(job_for_test(f"job-{n}", concurrency_key="slow"))
+        await submit_test_jobs(jobs, *NAMES[: 6 * MAX_CONCURRENT], concurrency="slow")
         await work_until_done(jobs, handler, 64)
 
-        assert handler.keys.index("job-0") < 4 * MAX_CONCURRENT
+        assert handler.keys.index(NAMES[0]) < 4 * MAX_CONCURRENT
 
     async def test_the_reserve_is_for_keys_without_a_running_job(self, jobs: Jobs) -> None:
         running, healthy, rest, handler = list[str](), asyncio.Event(), asyncio.Event(), RecordingHandler(expected=80)
@@ -304,8 +308,7 @@ class JobsConformance:
             await asyncio.sleep(0.01)
 
         handler = RecordingHandler(expected=6, work=work)
-        for n in range(6):
-            await jobs.submit(job_for_test(f"job-{n}"))
+        await submit_test_jobs(jobs, *NAMES[:6])
         await work_until_done(jobs, handler, concurrency=2)
 
         assert handler.most[None] == 2
@@ -330,8 +333,7 @@ class JobsConformance:
 
         handler = RecordingHandler(expected=3, work=work)
         async with job_worker_running(jobs, handler, concurrency=1):
-            for key in ("broken", "a", "b", "c"):
-                await jobs.submit(job_for_test(key))
+            await submit_test_jobs(jobs, "broken", "a", "b", "c")
             await handler.done.wait()
 
         assert handler.keys == ["a", "b", "c"]
@@ -344,12 +346,11 @@ class JobsConformance:
                 await both_at_work.wait()
 
         handler = RecordingHandler(expected=20, work=work)
-        for n in range(20):
-            await jobs.submit(job_for_test(f"job-{n:02}"))
+        await submit_test_jobs(jobs, *NAMES[:20])
         async with job_worker_running(jobs, handler, 1), job_worker_running(other, handler, 1):
             await handler.done.wait()
 
-        assert sorted(handler.keys) == [f"job-{n:02}" for n in range(20)]
+        assert sorted(handler.keys) == NAMES[:20]
         assert handler.most[None] == 2
 
     async def test_stopping_waits_for_the_job_that_was_begun(self, jobs: Jobs) -> None:
@@ -403,8 +404,7 @@ class JobsConformance:
                 raise JobNotDueError(3600)
 
         handler = RecordingHandler(work=work)
-        await jobs.submit(job_for_test("later", partition_key="one"))
-        await jobs.submit(job_for_test("now", partition_key="one"))
+        await submit_test_jobs(jobs, "later", "now", partition="one")
         await work_until_done(jobs, handler)
 
         assert handler.keys == ["now"]

@@ -17,7 +17,7 @@ from ringi.domain.thread import Failure, Thread
 from ringi.domain.urgency import cursor_after_urgent_request
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
-from ringi.testing.factories import a_thread, answer_to, store_change, store_request
+from ringi.testing.factories import a_thread, answer_to, store_change, store_request, store_requests
 
 SECOND = timedelta(seconds=1)
 WITHOUT_GROUPS = Viewer(name="eve")
@@ -61,16 +61,14 @@ class ListsConformance:
 
     async def test_pages_over_equal_times_neither_skip_nor_repeat(self, store: Store) -> None:
         expected = sorted((f"request-{n:02}" for n in range(7)), reverse=True)
-        for name in expected:
-            await store_request(store, name)
+        await store_requests(store, expected)
 
         assert await paged_request_ids(store, 3) == expected
         assert await paged_request_ids(store, 3, tenant="tenant-1", statuses=("pending",)) == expected
 
     async def test_more_of_one_instant_than_any_page_holds_keep_their_order(self, store: Store) -> None:
         names = [f"request-{n * 37 % 100:02}" for n in range(100)]
-        for name in names:
-            await store_request(store, name)
+        await store_requests(store, names)
         await store_request(store, "older", at=NOON - MICROSECOND)
         await store_request(store, "newer", at=NOON + MICROSECOND)
         expected = ["newer", *sorted(names, reverse=True), "older"]
@@ -298,8 +296,7 @@ class ListsConformance:
         assert await matching_request_ids(store, viewer=Viewer(name="bob", groups=("a,b",))) == ["request-1"]
 
     async def test_counting_stops_at_the_limit(self, store: Store) -> None:
-        for n in range(5):
-            await store_request(store, f"request-{n}")
+        await store_requests(store, "abcde")
 
         assert await store.count(Request, Query(limit=3)) == 3
 

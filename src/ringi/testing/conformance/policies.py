@@ -118,11 +118,7 @@ class PolicyConformance(RemovedGateConformance):
         effects, policy = Effects(), {"rules": [DENY_LARGE, allowed]}
         turns: list[ModelTurn] = [[Refund(amount=30 if is_changed else LARGE)], "Sorry."]
         agent = self.gated_agent(turns, effects, policy, arguments_with_large_amount if is_changed else None)
-        async with worker_running_on_store(url, agent) as run:
-            await run.start(agent)
-
-            await run.rest()
-
+        async with agent_asking_on_store(url, agent):
             assert effects == []
 
     async def test_a_call_that_the_policy_does_not_allow_waits_for_people(self, url: str, effects: Effects) -> None:

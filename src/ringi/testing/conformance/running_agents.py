@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -14,13 +15,14 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from ringi.backends.sqlite.backup import copy_sqlite_store
 from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.contracts.backend import Wakeup
-from ringi.domain.record import DEFAULT_TENANT, Query
+from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Person
 from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
+from ringi.testing.harness import thread_without_work
 
 T = TypeVar("T")
 LIMIT = 30.0
@@ -88,15 +90,7 @@ class RunningAgent:
 
     async def rest(self) -> Thread:
         """Return the thread once no worker has anything to do on it."""
-
-        async def resting() -> Thread | None:
-            query = Query(tenant=DEFAULT_TENANT, thread_id=THREAD, unacknowledged=True)
-            if await self.backend.store.count(Request, query):
-                return None
-            thread = await self.thread()
-            return thread if thread.status != "running" else None
-
-        return await first_true_value(resting)
+        return await first_true_value(partial(thread_without_work, self.backend.store, THREAD))
 
     async def pending(self) -> list[Request]:
         """Return the open requests, in the order of their calls."""

@@ -125,9 +125,7 @@ class RuntimeConformance(PolicyConformance):
 
     async def test_a_run_after_a_canceled_one_starts(self, url: str) -> None:
         agent = self.agent([[Refund()], "Hello."], [])
-        async with worker_running_on_store(url, agent) as run:
-            await run.start(agent)
-            await run.pending()
+        async with agent_asking_on_store(url, agent) as (run, _):
             await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
 
             await run.start(agent, "Never mind.")
@@ -172,9 +170,7 @@ class RuntimeConformance(PolicyConformance):
         turns: list[ModelTurn] = [["I refund all three.", Refund(1), Refund(2), Refund(3)], "Done."]
         first, later = self.agent(turns, effects), self.agent(turns[1:], effects)
         async with AsyncExitStack() as stack:
-            run = await stack.enter_async_context(worker_running_on_store(url, first))
-            await run.start(first)
-            requests = await run.pending()
+            run, requests = await stack.enter_async_context(agent_asking_on_store(url, first))
             assert [request.description for request in requests] == ["I refund all three."] * 3
             waiting = [await run.inbox.claim(request.id, by="bob") for request in requests]
             for number in order:
