@@ -246,12 +246,10 @@ def _mail(call: _Call) -> CallView | None:
 
 
 def _sql(call: _Call) -> CallView | None:
-    text = _text(call.args, ("sql",))
-    if text is None:
-        text = _text(call.args, ("query", "statement"))
-        if text is None or not IS_SQL.match(text[:MAX_SQL_START]):
-            return None
-    if not text.strip():
+    text, other = _text(call.args, ("sql",)), _text(call.args, ("query", "statement")) or ""
+    if text is None and IS_SQL.match(other[:MAX_SQL_START]):
+        text = other
+    if not text or not text.strip():
         return None
     return _view(Sentence(code="run_sql"), [Code(text=_shortened(text, call.room), language="sql")])
 

@@ -140,9 +140,17 @@ class ClientGate:
         try:
             while True:
                 granted = await FunctionGate(name, policy, {}).authorize_at(call, asker)
+                before, policy = policy, self._current_policy(more)
+                if granted.request is None:
+                    return granted  # By now a rule allows it.
+                if policy is not before and (denial := policy.denial(call.name, granted.args)):
+                    raise NotAuthorizedError(granted.request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
+                if policy.rule_of(*call) not in (None, before.rule_of(*call)):
+                    raise NotAuthorizedError(granted.request.id, "another rule asks about it now: make the call again")
                 # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
                 with suppress(ConflictError):
-                    return await self._begin(call, granted, asker, policy, self._current_policy(more))
+                    await self._inbox.report_outcome(granted.request.id, "unknown", attempt=asker.attempt)
+                    return granted
                 asker.number, policy = asker.number + 1, self._current_policy(more)
         finally:
             self._numbers[base] = asker.number
@@ -170,23 +178,6 @@ class ClientGate:
         if self._asking is None or self._asking[0] is not policy:
             self._asking = policy, policy_with_rules(policy, ())
         return policy_with_rules(policy, more) if more else self._asking[1]
-
-    async def _begin(
-        self,
-        call: GatedFunctionCall,
-        granted: AuthorizedFunctionCall,
-        asker: ClientAsker,
-        before: Policy,
-        policy: Policy,
-    ) -> AuthorizedFunctionCall:
-        if granted.request is None:
-            return granted  # By now a rule allows it.
-        if policy is not before and (denial := policy.denial(call.name, granted.args)):
-            raise NotAuthorizedError(granted.request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
-        if policy.rule_of(*call) not in (None, before.rule_of(*call)):
-            raise NotAuthorizedError(granted.request.id, "another rule asks about it now: make the call again")
-        await self._inbox.report_outcome(granted.request.id, "unknown", attempt=asker.attempt)
-        return granted
 
 
 def own_files_rules(call: GatedFunctionCall) -> tuple[Rule, ...]:
