@@ -28,6 +28,7 @@ from ringi.domain.record import UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError
+from ringi.files.images import NewImage
 from ringi.runs.messages import run_user_messages
 from ringi.runs.stream_writer import superseded_message_id
 from ringi.server.auth.authenticator import Principal, channel_of, server_base_path
@@ -35,17 +36,11 @@ from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.calls import StrictPlainRoute, json_body
 from ringi.server.extension import Extension, RouteContext
 from ringi.server.language import server_texts_for_caller
-from ringi.server.message_parts import UserMessage, parse_user_message
 from ringi.server.openapi import parameter, stream_docs
 from ringi.server.problems import http_status_of_error
 from ringi.server.serialize import plain_json_bytes
 from ringi.server.sse.chat_parts import ChatMessageBuilder
-from ringi.server.sse.conversation import (
-    Conversations,
-    StreamAfterAction,
-    agent_accepts_messages,
-    user_text_as_run_input,
-)
+from ringi.server.sse.conversation import Conversations, StreamAfterAction, agent_accepts_messages, parse_run_input
 from ringi.server.sse.run_output import (
     HIDDEN_REASON,
     AguiEvent,
@@ -143,14 +138,11 @@ class AguiRoutes:
             description = (await self._conversations.runner(agent).available_agents()).get(agent)
             if description is None:
                 raise NotFoundError("agent", agent)
-            message = UserMessage("")
-            input = turn.forwarded_props
+            input, images = turn.forwarded_props, tuple[NewImage | str, ...]()
             if agent_accepts_messages(description):
-                last = newest_agui_message(turn)
-                message = parse_user_message(last.get("content"))
-                input = user_text_as_run_input(message.text, str(last.get("id") or turn.run_id))
+                input, images = parse_run_input(newest_agui_message(turn), turn.run_id)
             poll = self._context.long_poll(http.scope)
-            thread = await self._conversations.begin(poll, thread, turn.thread_id, agent, input, message.images)
+            thread = await self._conversations.begin(poll, thread, turn.thread_id, agent, input, images)
             return context._replace(thread=thread)
         require_person(context.caller)
         try:

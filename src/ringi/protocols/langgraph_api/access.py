@@ -36,7 +36,7 @@ from ringi.protocols.langgraph_api.views import (
 )
 from ringi.runs.announcements import AgentDescription
 from ringi.runs.reconciler import record_pages
-from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, server_base_path
+from ringi.server.auth.authenticator import Principal, server_base_path
 from ringi.server.auth.permissions import (
     inbox_for,
     may_read,
@@ -47,7 +47,7 @@ from ringi.server.auth.permissions import (
     require_readable_thread,
     visible_query,
 )
-from ringi.server.components import ServerComponents
+from ringi.server.extension import RouteContext
 from ringi.server.refusals import RefusalError
 from ringi.server.routes.chat import may_answer_request
 from ringi.server.sse.run_output import ImageLocation, RunHistory, messages_of_runs, newest_runs_before_item
@@ -106,11 +106,9 @@ class ServedRequests(Bounded[tuple[str, str, str], tuple[str, str]]):
 class CallerAccess:
     """Threads and requests as visible to one caller."""
 
-    def __init__(
-        self, components: ServerComponents, auth: Authenticator, served: ServedRequests, http: HttpRequest
-    ) -> None:
-        verified: VerifiedToken = auth.verified_token(http.scope)
-        self.components, self._served, self.caller = components, served, verified.principal
+    def __init__(self, context: RouteContext, served: ServedRequests, http: HttpRequest) -> None:
+        verified = context.auth.verified_token(http.scope)
+        self.components, self._served, self.caller = context.components, served, verified.principal
         self._base = server_base_path(http.scope)
         # A page session or a proxied person has no individual token to distinguish.
         self._token = verified.metadata.mark if verified.metadata else verified.principal.actor
@@ -250,8 +248,7 @@ class CallerAccess:
         if search.status not in pending:
             return FoundThreads()
         found, scanned = FoundThreads(), 0
-        conditions = {"tenant": self.caller.tenant, "statuses": pending[search.status], **PAGE}
-        query = visible_query(self.caller).model_copy(update=conditions)
+        query = visible_query(self.caller).model_copy(update={"statuses": pending[search.status], **PAGE})
         async for page in record_pages(self.components.backend.store, Request, query):
             found.add(self._target(each) for each in page if is_request_served_to(self.caller, each))
             scanned += len(page)

@@ -34,15 +34,9 @@ from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.calls import StrictPlainRoute, json_body, json_response
 from ringi.server.extension import Extension, RouteContext
-from ringi.server.message_parts import parse_user_message
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.serialize import plain_json_bytes
-from ringi.server.sse.conversation import (
-    Conversations,
-    StreamAfterAction,
-    agent_accepts_messages,
-    user_text_as_run_input,
-)
+from ringi.server.sse.conversation import Conversations, StreamAfterAction, agent_accepts_messages, parse_run_input
 from ringi.server.sse.sse import COMMENT, EventStream, StreamHeaders
 
 PREFIX = "/langgraph"
@@ -186,7 +180,7 @@ class LangGraphRoutes:
         return await self._conversations.begin(poll, thread, id, graph, run_input, images)
 
     def _access(self, http: HttpRequest) -> CallerAccess:
-        return CallerAccess(self._components, self._auth, self._served, HttpRequest(api_key_as_bearer(http.scope)))
+        return CallerAccess(self._context, self._served, HttpRequest(api_key_as_bearer(http.scope)))
 
     async def _body(self, http: HttpRequest) -> Any:
         body = await json_body(http, max_depth=self._components.settings.max_depth)
@@ -225,8 +219,7 @@ def run_input_from_client(agent: AgentDescription, input: JsonObject) -> tuple[J
     last = messages[-1] if isinstance(messages, list) and messages else None
     if not isinstance(last, dict) or last.get("type", last.get("role")) not in ("human", "user"):
         raise InvalidError.of("input.messages", "the newest message is not a user message: send one")
-    message = parse_user_message(last.get("content"))
-    return user_text_as_run_input(message.text, str(last.get("id") or uuid.uuid4())), message.images
+    return parse_run_input(last, str(uuid.uuid4()))
 
 
 def refuse_old_checkpoint(thread: Thread | None, checkpoint: JsonObject | None) -> None:

@@ -25,7 +25,7 @@ from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person, require_readable_thread
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import stored_image
+from ringi.server.message_parts import parse_user_message, stored_image
 from ringi.server.sse.sse import OPENING, LongPoll, StreamConnection, StreamHeaders, StreamOpening
 
 BUSY_WAIT_SECONDS = 5.0
@@ -138,6 +138,12 @@ class StreamAfterAction:
 def user_text_as_run_input(text: str, id: str) -> dict[str, Any]:
     """Return user text as the input of a run."""
     return {"messages": [{"role": "user", "content": text, "id": stored_message_id(id)}]}
+
+
+def parse_run_input(message: dict[str, Any], id: str) -> tuple[dict[str, Any], tuple[NewImage | str, ...]]:
+    """Return a user message as the input of a run, and its images; the id is that of a message without one."""
+    content = parse_user_message(message.get("content"))
+    return user_text_as_run_input(content.text, str(message.get("id") or id)), content.images
 
 
 def is_run_without_answer(thread: Thread) -> bool:
