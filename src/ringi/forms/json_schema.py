@@ -33,6 +33,7 @@ MAX_MATCHED_LENGTH = 10_000
 MAX_CHECKS = 5_000_000
 MAX_PATTERN_CHECKS = 262_144
 
+_ENGINE = jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_MEMORY, dfa_size_limit=MAX_PATTERN_MEMORY)
 _EXPLAINED_CHECKS = 20_000
 _EXPLAINED_BYTES = 4_000_000
 _DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema")
@@ -198,11 +199,7 @@ def _whole(pattern: str) -> jsonschema_rs.Validator:
 
 
 def _linear(pattern: str) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=_engine())
-
-
-def _engine() -> jsonschema_rs.RegexOptions:
-    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_MEMORY, dfa_size_limit=MAX_PATTERN_MEMORY)
+    return jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=_ENGINE)
 
 
 def _length(item: object, path: str) -> int:
@@ -257,7 +254,7 @@ def _compiled(text: str, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
     schema = json.loads(text)
     weight = _weigh(schema, field)
     try:
-        validator = jsonschema_rs.validator_for(schema, pattern_options=_engine(), validate_formats=True, offline=True)
+        validator = jsonschema_rs.validator_for(schema, pattern_options=_ENGINE, validate_formats=True, offline=True)
     except jsonschema_rs.ValidationError as error:
         raise InvalidError.of(field_path(field, error.instance_path), _refusal(error)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
