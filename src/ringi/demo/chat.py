@@ -19,6 +19,7 @@ from ringi.demo.data import object_schema, package_toml
 from ringi.demo.preferences import FORM
 from ringi.demo.shop import ARGS, exact
 from ringi.integrations.langchain import Remember
+from ringi.testing import parallel_tool_calls, tool_call
 
 MAX_MATCHED_CHARACTERS = 2_000
 """Characters at the start of a message in which the scripted model looks for patterns."""
@@ -84,16 +85,12 @@ def next_chat_message(messages: Sequence[BaseMessage]) -> AIMessage:
     if found and not AMOUNT.fullmatch(found[1]):
         return AIMessage(says["no_amount"].format(text=found[1]))
     if found:
-        calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
+        calls.append(tool_call("refund", order=int(found[2]), amount=float(found[1])))
     if re.search(script["preferences"], start, re.I):
-        calls.append(("preferences", {}))
+        calls.append(tool_call("preferences"))
     if not calls:
         return AIMessage(says["otherwise"].format(text=text))
-    named = [
-        {"name": name, "args": args, "id": f"call-{len(messages)}-{n}", "type": "tool_call"}
-        for n, (name, args) in enumerate(calls, 1)
-    ]
-    return AIMessage(says["calls"].format(text=text), tool_calls=named)
+    return parallel_tool_calls(*calls, text=says["calls"].format(text=text))
 
 
 def images_of(message: BaseMessage) -> list[str]:
