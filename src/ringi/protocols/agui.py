@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from ag_ui.core import (
-    BaseEvent,
-    RunErrorEvent,
-    RunFinishedCancelledOutcome,
-    RunFinishedEvent,
-    RunFinishedSuccessOutcome,
-    RunStartedEvent,
-    StateSnapshotEvent,
-)
+from ag_ui import core as ag_ui
 from fastapi import FastAPI
 from pydantic import Field
 from starlette.requests import Request as HttpRequest
@@ -91,7 +83,7 @@ class AguiContext(NamedTuple):
     thread: Thread | None = None
     after: int = 0
     """The start of the stretch: after the pause whose questions the client has answered."""
-    error: BaseEvent | None = None
+    error: ag_ui.BaseEvent | None = None
     """The reason that there is no stretch to follow."""
     still_open: frozenset[str] | None = None
     """The questions that the pause still asks; None once the run continues after it."""
@@ -150,7 +142,7 @@ class AguiRoutes:
         except ForbiddenError:
             raise
         except RingiError as error:
-            return context._replace(error=RunErrorEvent(message=str(error), code=http_status_of_error(error)[1]))
+            return context._replace(error=ag_ui.RunErrorEvent(message=str(error), code=http_status_of_error(error)[1]))
 
     async def _resume(
         self, context: AguiContext, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
@@ -197,7 +189,8 @@ class AguiRoutes:
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
     async def _feed(self, connection: StreamConnection, context: AguiContext) -> None:
-        connection.goodbye = encode_agui_events(RunErrorEvent(message="the server is stopping", code="unavailable"))
+        stopping = ag_ui.RunErrorEvent(message="the server is stopping", code="unavailable")
+        connection.goodbye = encode_agui_events(stopping)
         if context.thread_id:
             await self._send_history(connection, context)
         elif context.thread:
@@ -232,11 +225,11 @@ class AguiRoutes:
         if thread and thread.run and thread.is_live:
             messages = [message.model_dump() for message in run_user_messages(thread.run)]
             runs = [*(run for run in runs if run.id != thread.run_id), RunHistory(thread.run.id, messages)]
-        begin = RunStartedEvent(**about, protocol_version="1.0")
-        values = [StateSnapshotEvent(snapshot=thread.values)] if thread and thread.values else []
+        begin = ag_ui.RunStartedEvent(**about, protocol_version="1.0")
+        values = [ag_ui.StateSnapshotEvent(snapshot=thread.values)] if thread and thread.values else []
         snapshot = messages_snapshot_event(runs, ImageLocation(context.base, context.thread_id))
         await connection.write(encode_agui_events(begin, snapshot, *values))
-        end = agui_event_json(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
+        end = agui_event_json(ag_ui.RunFinishedEvent(**about, outcome=ag_ui.RunFinishedSuccessOutcome()))
         if thread and thread.is_live:
             end = await self._send_live(connection, context, thread)
         await connection.write(encode_agui_events(with_run_id(end, context.run_id)))
@@ -351,27 +344,27 @@ def with_run_id(event: AguiEvent, run_id: str) -> AguiEvent:
     return {**event, "runId": run_id, **input}
 
 
-def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[BaseEvent]:
+def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[ag_ui.BaseEvent]:
     """Return the final events of a run that was canceled while it waited, or before it began."""
-    end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
-    begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
+    end = ag_ui.RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=ag_ui.RunFinishedCancelledOutcome())
+    begin = ag_ui.RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
     return [end] if has_begun else [begin, end]
 
 
 def repeat_open_questions(pause: AguiEvent, context: AguiContext) -> bytes:
     """Return a stretch that only repeats the open questions of a pause."""
-    begin = RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
+    begin = ag_ui.RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
     left = [each for each in interrupts_of_pause(pause) if each["id"] in (context.still_open or ())]
     end = {**with_run_id(pause, context.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
     return encode_agui_events(begin, end)
 
 
-def agui_event_json(event: BaseEvent | AguiEvent) -> AguiEvent:
+def agui_event_json(event: ag_ui.BaseEvent | AguiEvent) -> AguiEvent:
     """Return an event as JSON data."""
     return event if isinstance(event, dict) else event.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def encode_agui_events(*events: BaseEvent | AguiEvent) -> bytes:
+def encode_agui_events(*events: ag_ui.BaseEvent | AguiEvent) -> bytes:
     """Return events as server-sent events without a number, because they are not in the thread's stream."""
     return b"".join(b"data: " + plain_json_bytes(agui_event_json(event)) + b"\n\n" for event in events)
 
