@@ -33,8 +33,6 @@ TENANTS = st.sampled_from(["ours", "ours", "theirs"])
 PEOPLE = st.sampled_from(["ann", "bob"])
 PERSONS = {"ann": Person("ann", ("boss", "legal")), "bob": Person("bob", ("boss",)), "cem": Person("cem", ("legal",))}
 VOTERS = st.sampled_from(sorted(PERSONS))
-DECISIONS = st.sampled_from(["approve", "reject", "respond", "edit"])
-CLAIM_SECONDS = 30
 JOURNAL = "r0"
 FORM = Form([Select("reason", options=["late", "damaged"])])
 REASONS = st.sampled_from([None, {"reason": "late"}, {"reason": "damaged"}, {"reason": "none of these"}])
@@ -116,7 +114,7 @@ class InboxMachine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.opened = self.open()
         stores = [self.runner.run(self.opened.__aenter__()), MemoryStore()]
-        limits = Limits(claim_seconds=CLAIM_SECONDS)
+        limits = Limits(claim_seconds=30)
         self.inboxes = [StoreInbox(store, MemoryNotifier(1), clock=self.clock, limits=limits) for store in stores]
 
     def teardown(self) -> None:
@@ -153,7 +151,7 @@ class InboxMachine(RuleBasedStateMachine):
         tenant=TENANTS,
         id=IDS,
         by=PEOPLE,
-        decision=DECISIONS,
+        decision=st.sampled_from(get_args(Decision)),
         data=REASONS,
         args=ARGS,
         message=st.sampled_from([None, "so be it"]),

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import MAX_CONCURRENT, Job, JobCounts, JobHandler, JobNotDueError, Jobs, Wakeup
 
 LIMIT = 20.0
@@ -74,8 +75,7 @@ async def job_worker_running(
             stop.set()
             await worker
     finally:
-        worker.cancel()
-        await asyncio.gather(worker, return_exceptions=True)
+        await cancel_all(worker)
 
 
 async def work_until_done(jobs: Jobs, handler: RecordingHandler, concurrency: int = 4) -> None:
@@ -379,8 +379,7 @@ class JobsConformance:
         await jobs.submit(job_for_test("a"))
         async with asyncio.timeout(LIMIT):
             await begun.wait()
-        worker.cancel()
-        await asyncio.gather(worker, return_exceptions=True)
+        await cancel_all(worker)
 
         await work_until_done(other, handler)
 
