@@ -13,7 +13,7 @@ from tests.server.world import until
 
 from ringi.base.clock import Clock, utc_now
 from ringi.connect import Backend, open_backend, open_inbox_on_backend
-from ringi.delivery.attempts import Delivery
+from ringi.delivery.attempt_log import Delivery
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import new_secret

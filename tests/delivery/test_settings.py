@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.delivery.office import SECRET
 
-from ringi.base.settings import SCHEDULE, SettingError, Settings
+from ringi.base.settings import WEBHOOK_SCHEDULE, SettingError, Settings
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.addresses import AddressResolver, RefusedAddressError
 from ringi.delivery.deliveries import run_deliveries
@@ -95,8 +95,8 @@ def test_the_endpoints_may_stand_in_a_file(tmp_path: Path) -> None:
 def test_without_settings_nobody_is_told_and_the_schedule_is_that_of_standard_webhooks() -> None:
     loaded_settings = delivery_settings({})
 
-    assert (loaded_settings.endpoints, loaded_settings.allow, loaded_settings.schedule) == ((), (), SCHEDULE)
-    assert SCHEDULE == (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
+    assert (loaded_settings.endpoints, loaded_settings.allow, loaded_settings.schedule) == ((), (), WEBHOOK_SCHEDULE)
+    assert WEBHOOK_SCHEDULE == (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 
 
 @pytest.mark.parametrize(

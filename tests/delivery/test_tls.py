@@ -18,7 +18,7 @@ from tests.delivery.test_mail import ANN, PostOffice, mailing
 from tests.server.world import open_world, until
 from tests.servers import free_port
 
-from ringi.delivery.attempts import Delivery
+from ringi.delivery.attempt_log import Delivery
 from ringi.delivery.settings import DeliverySettings
 
 LOGIN = "ann:s%40fe@"

@@ -15,7 +15,7 @@ from tests.delivery.receivers import OK, answers, hangs, receiving
 from tests.server.world import until
 
 from ringi.connect import Backend, open_backend, open_inbox_on_backend
-from ringi.delivery.attempts import AttemptLog
+from ringi.delivery.attempt_log import AttemptLog
 from ringi.domain.request import Request
 
 SCRIPT = Path(__file__).with_name("delivery_process.py")

@@ -11,7 +11,7 @@ from tests.faults.processes import child
 import ringi
 from ringi.audit.verify import verify_store
 from ringi.connect import open_backend, open_inbox_on_backend, store_inbox
-from ringi.delivery.attempts import AttemptLog
+from ringi.delivery.attempt_log import AttemptLog
 from ringi.delivery.deliveries import DeliveryTask
 from ringi.domain import Query
 from ringi.inbox.api import Seen

@@ -21,7 +21,7 @@ from tests.server.world import until
 import ringi
 from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.contracts.backend import MAX_CONCURRENT
-from ringi.delivery.attempts import AttemptLog
+from ringi.delivery.attempt_log import AttemptLog
 from ringi.domain.request import Request
 
 ENTRY = "from ringi.cli import main; main()"

@@ -25,7 +25,7 @@ from ringi.audit.verify import verify_store
 from ringi.base.canonical_json import sha256_of_text
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import JobNotDueError
-from ringi.delivery.attempts import AttemptLog, DeliveryTarget
+from ringi.delivery.attempt_log import AttemptLog, DeliveryTarget
 from ringi.delivery.deliveries import Deliveries, DeliveryTask, finish_waiting_erasures, upkeep_jobs
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask
@@ -991,6 +991,20 @@ async def test_a_file_never_sent_is_deleted_although_the_process_that_ended_its_
     stop.set()
     await work
     await place.verified()
+
+
+async def test_a_file_never_sent_stays_while_its_request_is_on_hold(place: Place) -> None:
+    asked = await place.inbox.ask("File?", id="r1", form=Form([Attachment("file")]))
+    await place.inbox.attach("r1", "file", "a.txt", PLANTED.encode(), by="ann")
+    await set_hold(place.inbox, "r1", "boss", "Case 7")
+    await place.inbox.respond(asked, "reject", by="ann")
+    with raises_code("legal_hold"):
+        await place.inbox.finish_erasures("r1")
+    assert await place.stream.read(file_key(asked.key, 1))
+
+    await lift_hold(place.inbox, "r1", "boss")
+
+    assert not await place.stream.read(file_key(asked.key, 1))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ import httpx
 import pytest
 from tests import servers
 from tests.delivery.office import SECRET
+from tests.server.test_away import leave
 from tests.server.test_startup import begun, status, until
+from tests.server.world import open_world
 
 import ringi
 from ringi.base.clock import utc_now
@@ -49,8 +51,8 @@ def received() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 async def asked(url: str) -> None:
     async with ringi.open(url) as inbox:
-        await inbox.ask("Overdue?", id="overdue", expires_at=utc_now() + timedelta(seconds=0.2))
         await inbox.ask("Go?", id="open")
+        await inbox.ask("Overdue?", id="overdue", expires_at=utc_now() + timedelta(seconds=1))
 
 
 def signed_in(address: str, token: str) -> str:
@@ -77,11 +79,15 @@ def test_a_copy_sends_and_runs_nothing_until_it_is_opened_without_the_flag(
         assert cookie.startswith("ringi_session=")
         assert httpx.get(f"{address}/v1/requests", headers={"cookie": cookie}).status_code == 200
 
+    files = (tmp_path / "seals.jsonl").read_bytes(), (tmp_path / "tokens.json").read_bytes()
     token = {"authorization": f"Bearer {tokens['admin']}"}
     with begun(tmp_path, "serve", "--no-deliveries", "--url", f"sqlite:///{copy}", *words, **receiver) as server:
         until(lambda: status(port, "/readyz") == 200, "the copy is ready", lambda: server.output)
         server.says("A copy of a store: nothing is sent")
-        assert httpx.get(f"{address}/v1/requests", headers={"cookie": cookie}).status_code == 401
+        session = cookie.partition("=")[2]
+        copied = {"cookie": f"ringi_copy_session={session}"}
+        for sent in ({"cookie": cookie}, copied, {"authorization": f"Bearer {session}"}):
+            assert httpx.get(f"{address}/v1/requests", headers=sent).status_code == 401, sent
         own = signed_in(address, tokens["person"])
         assert own.startswith("ringi_copy_session=")
         assert httpx.get(f"{address}/v1/info", headers={"cookie": own}).json()["no_deliveries"] is True
@@ -93,12 +99,15 @@ def test_a_copy_sends_and_runs_nothing_until_it_is_opened_without_the_flag(
         assert left.headers["set-cookie"].startswith("ringi_copy_session=")
         overdue = httpx.get(f"{address}/v1/requests/overdue", headers=token).json()
         assert (overdue["status"], events) == ("pending", [])
-    assert not (tmp_path / "seals.jsonl").exists() or str(copy) not in (tmp_path / "seals.jsonl").read_text()
+    assert ((tmp_path / "seals.jsonl").read_bytes(), (tmp_path / "tokens.json").read_bytes()) == files
 
     with begun(tmp_path, "serve", "--url", f"sqlite:///{copy}", *words, **receiver) as server:
         ended = {"request.completed", "request.expired"}
         until(lambda: ended <= {each["type"] for each in events}, "all events came", lambda: server.output)
-        assert httpx.get(f"{address}/v1/requests", headers={"cookie": own}).status_code == 401
+        session = own.partition("=")[2]
+        renamed = {"cookie": f"ringi_session={session}"}
+        for sent in ({"cookie": own}, renamed, {"authorization": f"Bearer {session}"}):
+            assert httpx.get(f"{address}/v1/requests", headers=sent).status_code == 401, sent
 
 
 def test_a_copy_refuses_agents(tmp_path: Path) -> None:
@@ -106,3 +115,15 @@ def test_a_copy_refuses_agents(tmp_path: Path) -> None:
     with begun(tmp_path, "serve", "--no-deliveries", "--agents", "ringi.demo", "--url", url, "--port", "0") as server:
         assert server.code() == 2
         assert "--no-deliveries runs no agent" in server.output
+
+
+async def test_a_deputy_with_a_session_sees_on_a_copy_what_was_open_to_the_absent_person(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/copy.db"
+    async with open_world(url) as world:
+        request = await world.asked(assignee="ann")
+        await leave(world.client(name="ann"), "dee")
+        token = world.token("person", "dee")
+    async with open_world(url, no_deliveries=True) as world:
+        signed_in = await world.stranger(origin=world.url).post("/v1/session", json={"token": token})
+        dee = world.stranger(cookie=signed_in.headers["set-cookie"].partition(";")[0])
+        assert (await dee.get(f"/v1/requests/{request.id}")).status_code == 200

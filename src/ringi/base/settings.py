@@ -25,7 +25,7 @@ MOST = 10_000
 MONTH_SECONDS = 30 * 86_400.0
 CONTAINER = ("ADDRESS", "AGENTS", "ALLOW_HOST", "IMAGE", "PORT")
 """The settings that only the container reads."""
-SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
+WEBHOOK_SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
 """Seconds between an attempt of a delivery and the previous one, by default."""
 SOME_SECONDS = "use numbers of 0 or more, separated by commas"
 SOME_COUNT = f"give a whole number from 1 to {MOST}"
@@ -158,7 +158,7 @@ class Settings(BaseModel):
 
     webhooks: Secret = None
     webhook_allow: Networks = ()
-    webhook_schedule: Schedule = SCHEDULE
+    webhook_schedule: Schedule = WEBHOOK_SCHEDULE
     webhook_jitter: SettingSeconds = 0.1
     webhook_timeout: SettingSeconds = 15.0
     max_deliveries: Count = 64

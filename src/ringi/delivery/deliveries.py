@@ -20,7 +20,7 @@ from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Backend, Job, JobNotDueError, Wakeup
 from ringi.delivery.addresses import check_trusted_authorities
-from ringi.delivery.attempts import (
+from ringi.delivery.attempt_log import (
     AttemptLog,
     Delivery,
     DeliveryStatus,
@@ -295,8 +295,8 @@ def upkeep_jobs(event: Event, request: Request) -> Iterator[Job]:
     """Yield the jobs for the reminder of a request with a due time, and for what its end lets be erased."""
     kinds = [REMIND] if event.type == "request.created" and request.due_at and not request.is_final else []
     # The process that ended the request may have been killed before the erasures, or have lost its database.
-    is_to_erase = request.waiting_erasures or file_fields_of_request(request)
-    kinds += [ERASE] if event.type in FINAL_EVENTS and is_to_erase else []
+    if event.type in FINAL_EVENTS and (request.waiting_erasures or file_fields_of_request(request)):
+        kinds += [ERASE]
     for kind in kinds:
         key = f"{kind}:{request.tenant}/{request.id}"
         payload = {"tenant": request.tenant, "request": request.id}

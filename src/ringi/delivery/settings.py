@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.base.settings import SCHEDULE, Network, SettingError, Settings, setting_variable_name
+from ringi.base.settings import WEBHOOK_SCHEDULE, Network, SettingError, Settings, setting_variable_name
 from ringi.base.texts import Language
 from ringi.base.validation import Name
 from ringi.delivery.addresses import is_allowed_address, literal_address
@@ -156,7 +156,7 @@ class DeliverySettings(StrictModel):
     """The delivery settings."""
 
     endpoints: tuple[Endpoint, ...] = ()
-    schedule: tuple[float, ...] = SCHEDULE
+    schedule: tuple[float, ...] = WEBHOOK_SCHEDULE
     """Seconds between an attempt and the previous one."""
     jitter: float = 0.1
     """The maximum fraction by which a delay is extended, so that retries after a common failure are spread."""

@@ -611,9 +611,7 @@ class StoreInbox(InboxCore):
             ConflictError: One of them cannot be done now, such as one of a request on legal hold.
             NotFoundError: There is no such request.
         """
-        request = await self.get(id)
-        await self.eraser.attachments.end(request)
-        is_erased = await self.eraser.finish(request, self.clock())
+        is_erased = await self.eraser.finish(await self.get(id), self.clock())
         if is_erased:
             await self.forget_erased()
         return is_erased

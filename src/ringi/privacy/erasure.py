@@ -165,21 +165,23 @@ class Eraser:
         """Do what the end of a request allows, or the end of its legal hold; return whether something was erased."""
         if not after.is_final:
             return False
-        # The decision is stored, so its caller gets no error; a job tries again.
-        if not before.is_final:
-            with FailureLog(log, "files attached to %s and never sent still wait to be deleted", after.id):
-                await self.attachments.end(after)
         if after.legal_hold or (before.is_final and not before.legal_hold):
             return False
+        # The decision is stored, so its caller gets no error; a job tries again.
         with FailureLog(log, "an erasure still waits after the end of %s", after.id):
             return await self.finish(after, now)
         return False
 
     async def finish(self, request: Request, now: datetime) -> bool:
-        """Do the erasures that waited for the review of a request; return False if there are none, or it is open.
+        """Delete the files of an ended request that were never sent, and do the erasures that waited for its review.
 
-        Raises the first error of those that cannot be done now, after all others are done.
+        Returns False if none waited, or the review is open. Raises the first error of those that cannot be done now,
+        after all others are done.
         """
+        if request.legal_hold:
+            raise ConflictError.legal_hold(request.id)
+        if request.is_final:
+            await self.attachments.end(request)
         review, failures = await find_review(self._store, request), list[Exception]()
         if not review or not review.is_final:
             return False

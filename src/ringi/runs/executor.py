@@ -138,8 +138,8 @@ class LeasedRun:
         """Mark the thread for an operator, or remove the mark."""
         await self.lease.change(lambda t: t.needing_attention(why, self.inbox.clock()))
 
-    async def give_up(self, why: str) -> None:
-        """Mark the run as failed, for an operator to inspect."""
+    async def fail_unstarted(self, why: str) -> None:
+        """End a run that no worker may begin again, for an operator to inspect."""
         await self.emitter.take_over(has_fence=True)
         await self.stop(why)
 
@@ -255,11 +255,11 @@ async def advance_leased_thread(
     leased_run, thread = LeasedRun(runner.backend, inbox, lease), lease.thread
     try:
         if thread.agent not in runner.agents:
-            await leased_run.give_up(reason_of("agent_missing", agent=repr(thread.agent)))
+            await leased_run.fail_unstarted(reason_of("agent_missing", agent=repr(thread.agent)))
         elif thread.attempts > MAX_ATTEMPTS:
-            await leased_run.give_up(reason_of("worker_died", times=MAX_ATTEMPTS))
+            await leased_run.fail_unstarted(reason_of("worker_died", times=MAX_ATTEMPTS))
         elif (thread.outages or 0) > MAX_OUTAGES:
-            await leased_run.give_up(reason_of("store_outages", times=MAX_OUTAGES))
+            await leased_run.fail_unstarted(reason_of("store_outages", times=MAX_OUTAGES))
         else:
             inbox.metrics.retried.inc(thread.attempts > 1)
             with tracing.within(leased_run.run.traceparent):

@@ -1,4 +1,7 @@
-"""Leases on threads: one worker holds a thread at a time, also while its event loop is blocked."""
+"""Leases on threads: one worker holds a thread at a time, also while its event loop is blocked.
+
+A run that ends, asks or is stopped releases its lease in `executor.py`.
+"""
 
 from __future__ import annotations
 

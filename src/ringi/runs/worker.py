@@ -1,4 +1,4 @@
-"""Executes runs of agents on threads: starts them, parks them on questions, and resumes them."""
+"""Takes the jobs of runs, acquires the lease of their thread, and lets the executor advance it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.auth.absences import AbsenceTable
-from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator, Principal, VerifiedToken
+from ringi.server.auth.authenticator import (
+    IS_COPY,
+    LOCAL,
+    NEW_COOKIES,
+    READERS,
+    Authenticator,
+    Principal,
+    VerifiedToken,
+)
 from ringi.server.auth.links import SignInLinks
 from ringi.server.auth.oidc_provider import OidcBearerTokens, OidcProvider
 from ringi.server.auth.revocations import LoadedRevocations
@@ -97,6 +105,7 @@ class App:
         self._shortcut = RouteShortcut(verbs.hottest, compressed)
         guard = SecurityMiddleware(self._handle, settings, AuditorReadLog(backend))
         self._guard, self._proxy = allow_configured_origins(guard, settings), settings.proxy
+        self._is_copy = settings.no_deliveries
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI call.
@@ -109,6 +118,8 @@ class App:
         await self._revocations.begin()
         if scope["type"] == "http":
             scope = self._proxy.with_original_scheme(scope) if self._proxy else scope
+            if self._is_copy:
+                scope[IS_COPY] = True
             if self._bearers:
                 await self._bearers.authenticate(scope)
             await self._auth.load_absences(scope)

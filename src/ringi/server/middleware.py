@@ -20,7 +20,7 @@ from ringi.domain.record import Key
 from ringi.errors import RingiError
 from ringi.inbox import tracing
 from ringi.inbox.journals import EntryAndState, write_entry
-from ringi.server.auth.authenticator import IS_COPY, NEW_COOKIES, READERS, Principal, server_base_path
+from ringi.server.auth.authenticator import NEW_COOKIES, READERS, Principal, server_base_path
 from ringi.server.identity import public_url
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
 from ringi.server.problems import problem_response
@@ -143,7 +143,7 @@ class SecurityMiddleware:
     """Checks host, body and media type before the application; failures produce only problem documents."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, log: AuditorReadLog) -> None:
-        self._app, self._settings, self._log, self._is_copy = app, settings, log, settings.no_deliveries
+        self._app, self._settings, self._log = app, settings, log
         self._is_public_tls = (public_url() or "").startswith("https:")
         self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
 
@@ -153,8 +153,6 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
         cookies = scope[NEW_COOKIES] = list[bytes]()
-        if self._is_copy:
-            scope[IS_COPY] = True
         # Below another application's path, the host is that application's.
         is_tls_only = (self._is_public_tls or scope["scheme"] == "https") and not server_base_path(scope)
         sender = ResponseSender(send, cookies, is_head=scope["method"] == "HEAD", is_tls_only=is_tls_only)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import NOT_BLANK, Name
-from ringi.delivery.attempts import Delivery, EndpointCounts
+from ringi.delivery.attempt_log import Delivery, EndpointCounts
 from ringi.domain.absence import Absence, Away, Leave
 from ringi.domain.ask import Answer, Ask, Cancel, Decision, Id, Receipt
 from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks

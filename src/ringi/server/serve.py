@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
 """Seconds for which requests and runs may continue after the stop signal."""
 SEAL_SECONDS = 5.0
+TOKENS = "tokens.json"
+"""The file in `$RINGI_HOME` with the server's address and a token of each role."""
 
 
 def serve(agents: Iterable[Agent] = (), *, url: str | None = None, host: str = "127.0.0.1", port: int = 8123) -> None:
@@ -99,11 +101,11 @@ async def serve_until_signal(
     with open_listening_socket(host, port) as listener:
         name = "localhost" if host == "::1" else f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}"
-        keys = Keys.load(home_folder())
-        write_role_tokens(address, keys, person)
+        keys, works = Keys.load(home_folder()), not settings.no_deliveries
+        if works or not (home_folder() / TOKENS).exists():
+            write_role_tokens(address, keys, person)
         meanwhile = partial(serve_not_ready_reports, listener, settings)
         waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
-        works = not settings.no_deliveries
         opening = open_components(agents, url, limits=limits, poll_interval=poll_interval, works=works, **waiting)
         async with opening as (parts, worker):
             app = App(ServerComponents(**parts, keys=keys, settings=settings), extensions)
@@ -142,13 +144,13 @@ async def open_components(
 
     Raises `UnsupportedError` for agents on a store that has no jobs, and `SettingError` for agents without `works`.
     """
-    stop = asyncio.Event()
+    stop, served = asyncio.Event(), agents_by_name(agents)
+    if served and not works:
+        raise SettingError("agents", ", ".join(served), "--no-deliveries runs no agent: omit one of them")
     opening = open_store_when_available(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
     async with opening as backend, open_inbox_on_backend(backend, limits=limits, sweeps=works) as inbox:
-        runner = Worker(backend, inbox, agents_by_name(agents))
-        if runner.agents and not works:
-            raise SettingError("agents", ", ".join(runner.agents), "--no-deliveries runs no agent: omit one of them")
-        if runner.agents and not backend.runs_agents:
+        runner = Worker(backend, inbox, served)
+        if served and not backend.runs_agents:
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
         worker = asyncio.create_task(runner.work(stop) if works else rest(stop))
         try:
@@ -182,7 +184,7 @@ def write_role_tokens(address: str, keys: Keys, person: str) -> None:
     """
     names = {"agent": "agent", "person": person, "admin": "admin"}
     tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
-    path = home_folder() / "tokens.json"
+    path = home_folder() / TOKENS
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:

@@ -24,7 +24,7 @@ from ringi.cli.session import CommandSession, NamedSession, run_on_event_loop
 from ringi.cli.texts import cli_count_text, cli_text, environment_language, translate_cli_error
 from ringi.connect import Backend
 from ringi.delivery.addresses import NO_ADDRESS
-from ringi.delivery.attempts import Delivery
+from ringi.delivery.attempt_log import Delivery
 from ringi.domain.ask import parse_body
 from ringi.domain.events import displayable_host
 from ringi.domain.pauses import NewPause, Pause

@@ -113,8 +113,9 @@ def serve(
     from ringi.server.settings import ServerSettings
 
     hosts = (host, *(allow_host or ()))
-    who = {"no_auth": no_auth, "oidc": Oidc.load(), "proxy": TrustedProxy.load()}
-    settings = ServerSettings.load(hosts=hosts, no_deliveries=no_deliveries, **who)
+    settings = ServerSettings.load(
+        no_auth=no_auth, no_deliveries=no_deliveries, hosts=hosts, oidc=Oidc.load(), proxy=TrustedProxy.load()
+    )
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     loaded = load_agents(agents) if agents else []
     _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), store_timeout=store_timeout, **place)

@@ -291,6 +291,8 @@ class Authenticator:
         self, keys: Keys, settings: ServerSettings, revocations: LoadedRevocations, absences: AbsenceTable
     ) -> None:
         self.keys, self._settings, self.revocations, self.absences = keys, settings, revocations, absences
+        # A copy knows no later revocations, so its sessions are worth nothing at the original.
+        self._session_keys = Keys(keys.derive("copy")) if settings.no_deliveries else keys
 
     def caller(self, scope: Scope) -> Principal:
         """Return the caller.
@@ -363,7 +365,7 @@ class Authenticator:
             self.refuse_foreign(scope, Headers(scope=scope), is_origin_needed=False)
             return VerifiedToken(LOCAL, None)
         if token := bearer_token(scope):
-            outcome = scope.get(BEARER) or self.keys.verify(token)
+            outcome = scope.get(BEARER) or self._read(token)
             if isinstance(outcome, RingiError):
                 raise outcome
             self.refuse_revoked(outcome)
@@ -375,7 +377,7 @@ class Authenticator:
             return VerifiedToken(Principal(*person), None)
         if not (token := cookie_token(scope)):
             raise UnauthenticatedError
-        verified = self.verify(token)
+        verified = self._verified_session(token)
         if verified.principal.role == "agent":
             raise UnauthenticatedError("an agent's token cannot open a session on the page")
         self.refuse_foreign(scope, headers, is_origin_needed=True)
@@ -393,7 +395,7 @@ class Authenticator:
         """
         with suppress(UnauthenticatedError, MalformedError):
             if token := cookie_token(scope):
-                return self.verify(token).principal
+                return self._verified_session(token).principal
         return None
 
     def with_sign_in(self, token: VerifiedToken) -> VerifiedToken:
@@ -402,8 +404,7 @@ class Authenticator:
         Args:
             token: The verified token. A session stays as old as it is.
         """
-        is_session = token.ends_at is not None or (token.metadata and token.metadata.parent)
-        if is_session or self._settings.oidc:
+        if is_session(token) or self._settings.oidc:
             return token
         return token._replace(signed_in_at=time.time())
 
@@ -421,7 +422,7 @@ class Authenticator:
         claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at, "subject": caller.subject or None}
         claims |= {"auth_time": verified.signed_in_at, "acr": verified.acr}
         claims |= {"tenant": caller.tenant, "role": caller.role, "name": caller.name, "groups": caller.groups}
-        return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
+        return self._session_keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
 
     def _renew(self, scope: Scope, token: VerifiedToken) -> None:
         """Renew the full lifetime of a session in use, once a tenth of it has passed."""
@@ -440,7 +441,18 @@ class Authenticator:
         Raises:
             UnauthenticatedError: The token is invalid, expired or revoked.
         """
+        verified = self._read(token)
+        self.refuse_revoked(verified)
+        return verified
+
+    def _read(self, token: str) -> VerifiedToken:
         verified = self.keys.verify(token)
+        if self._settings.no_deliveries and is_session(verified):
+            raise UnauthenticatedError.unknown()
+        return verified
+
+    def _verified_session(self, token: str) -> VerifiedToken:
+        verified = self._session_keys.verify(token)
         self.refuse_revoked(verified)
         return verified
 
@@ -490,6 +502,11 @@ def bearer_token(scope: Scope) -> str | None:
     if len(values) > 1 or scheme.lower() != "bearer" or not token.strip():
         raise UnauthenticatedError("the Authorization header contains no bearer token")
     return token.strip()
+
+
+def is_session(token: VerifiedToken) -> bool:
+    """Return whether a token is that of a session on the page."""
+    return token.ends_at is not None or bool(token.metadata and token.metadata.parent)
 
 
 def session_cookie(scope: Scope) -> str:

@@ -93,9 +93,14 @@ class SessionRoutes:
 
     async def info(self, caller: AnyCaller) -> HttpResponse:
         """Return the version and the settings that the page displays."""
-        settings, number = self._settings, version("ringi")
-        shared = {name: getattr(settings, name) for name in ("scripted", "model", "no_deliveries")}
-        return reply(ServerInfo(**shared, version=number))
+        settings = self._settings
+        info = ServerInfo(
+            scripted=settings.scripted,
+            model=settings.model,
+            version=version("ringi"),
+            no_deliveries=settings.no_deliveries,
+        )
+        return reply(info)
 
 
 def session_of_caller(caller: Principal) -> Session:
