@@ -7,9 +7,10 @@ import unicodedata
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 from urllib.parse import quote, unquote
 
+from pydantic import AfterValidator
 from pydantic_core import to_json
 
 from ringi.base.canonical_json import digest, jsonable, sha256_of_text
@@ -312,7 +313,8 @@ class Query(StrictModel):
     now: datetime | None = None
     """The present time of the order `urgent`; a cursor has its own."""
     tenant: str | None = None
-    statuses: tuple[str, ...] = ()
+    statuses: Annotated[tuple[str, ...], AfterValidator(lambda names: tuple(dict.fromkeys(names)))] = ()
+    """A status that is given twice counts once."""
     kind: str | None = None
     priority: str | None = None
     """A request without a priority counts as `normal`."""

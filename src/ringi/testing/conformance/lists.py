@@ -300,6 +300,12 @@ class ListsConformance:
 
         assert await store.count(Request, Query(limit=3)) == 3
 
+    async def test_a_repeated_status_counts_once(self, store: Store) -> None:
+        await store_requests(store, "abc")
+        repeated = Query(statuses=("pending", "pending"))
+
+        assert await store.count(Request, repeated) == len(await store.find(Request, repeated)) == 3
+
     async def test_overdue_is_what_is_pending_past_its_time(self, store: Store) -> None:
         await store_request(store, "no-deadline")
         await store_request(store, "now", expires_in=10)
