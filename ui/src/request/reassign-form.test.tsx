@@ -1,7 +1,7 @@
 import { fireEvent, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
-import { aRequest, serve, show } from "../testing/fake-server";
+import { aRequest, serve, show, type Reply } from "../testing/fake-server";
 import { ReassignForm } from "./reassign-form";
 import type { DecisionFormState } from "./use-decision-form";
 import { known } from "../testing/known";
@@ -34,6 +34,25 @@ test.each(["an", "nn"])("Enter takes the name on offer for %s, and the next one 
   expect(sent).toEqual([]);
   await userEvent.keyboard("{Enter}");
   await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", groups: [] }]));
+});
+
+test("until the reply to a longer text, only the names that contain it are on offer", async () => {
+  let isAsked = false;
+  serve((path) => {
+    const reply: Reply = [200, { people: ["admin", "ann"], groups: [] }];
+    if (!path.endsWith("q=ad")) return reply;
+    isAsked = true;
+    return new Promise<never>(() => {});
+  });
+  show(<ReassignForm form={known<DecisionFormState>({ request: aRequest({}), back: vi.fn() })} onReassigned={vi.fn()} />);
+  const field = screen.getByRole("combobox", { name: "Person" });
+  await userEvent.type(field, "a");
+  await screen.findAllByText("ann");
+  await userEvent.type(field, "d");
+  await waitFor(() => expect(isAsked).toBe(true));
+  await waitFor(() => expect(screen.queryAllByText("ann")).toEqual([]));
+  await userEvent.keyboard("{ArrowDown}{Enter}");
+  expect(field).toHaveProperty("value", "admin");
 });
 
 test("Enter sends a name that is known, also where a longer one is listed before it", async () => {

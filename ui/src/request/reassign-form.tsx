@@ -43,9 +43,11 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState<string | null>(null);
   const typed = person.trim();
-  const known = usePeople(typed).data;
+  const { data: known, isPlaceholderData } = usePeople(typed);
+  // Until the reply, the names of the shorter text are here: one that goes then would take the active option with it.
+  const offered = known?.people.filter(({ value }) => !isPlaceholderData || value.toLowerCase().includes(typed.toLowerCase()));
   // The list offers the first name that begins with the text: the name itself goes before longer ones.
-  const people = (known?.people ?? []).toSorted((a, b) => Number(b.value === typed) - Number(a.value === typed));
+  const people = (offered ?? []).toSorted((a, b) => Number(b.value === typed) - Number(a.value === typed));
   const isEmpty = !typed && groups.length === 0;
   const assignment = useAssignment(form.request, (request, isSeen) => {
     const names = namesOf(request, strings) ?? "";
@@ -70,7 +72,7 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
     assignment.reset();
   };
   const take = () => {
-    const first = typed ? people.find(({ value }) => value.toLowerCase().includes(typed.toLowerCase()))?.value : undefined;
+    const first = typed ? people[0]?.value : undefined;
     const pick = isOpen ? active ?? first : undefined;
     if (pick === undefined || pick === typed) return reassign();
     change(pick);
