@@ -91,7 +91,8 @@ def test_the_wheel_holds_the_licences_of_the_packages_in_the_page(archives: Arch
 
 
 def test_the_wheel_holds_nothing_that_only_developers_need(names: list[str]) -> None:
-    assert {name.split("/")[0] for name in names} == {"ringi", "pytest_ringi", f"ringi-{VERSION}.dist-info"}
+    packages = {"ringi", "ringi_apps", "pytest_ringi"}
+    assert {name.split("/")[0] for name in names} == {*packages, f"ringi-{VERSION}.dist-info"}
     assert [name for name in names if name.endswith((".map", ".pyc", ".stamp")) or "/test_" in name] == []
 
 
