@@ -17,7 +17,7 @@ import traceback
 from concurrent.futures import ProcessPoolExecutor
 
 from benchmarks.measure import Row, table
-from benchmarks.suite import BENCHES, run
+from benchmarks.suite import BENCHES, ONLY_BY_NAME, run
 
 PACKAGES = ("ringi", "pydantic", "fastapi", "starlette", "uvicorn", "uvloop", "langgraph", "aiosqlite")
 
@@ -30,7 +30,7 @@ def main(names: list[str]) -> int:
     rows: list[Row] = []
     broken: list[str] = []
     print(environment(), flush=True)
-    for name in names or BENCHES:
+    for name in names or [name for name in BENCHES if name not in ONLY_BY_NAME]:
         try:
             rows += measured(name)
         except Exception:

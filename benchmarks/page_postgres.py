@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -21,6 +21,8 @@ from ringi.domain.record import Event
 from ringi.domain.request import Request
 
 Rows = dict[str, list[tuple[Any, ...]]]
+History = Sequence[tuple[Request, Event]]
+"""All versions of a request."""
 SAMPLE = 100
 LONG = 3600.0
 COLUMNS = tuple(postgres_record_columns(a_request(0, SAMPLE, EPOCH)[0]))
@@ -32,22 +34,23 @@ async def first_load() -> list[Row]:
     """Measure loads from two schemas of one server."""
     with ExitStack() as stack:
         server = stack.enter_context(mortal_postgres())
-        await compare(server.url)
+        await compare(server.url, [[each] for each in some_requests(0, SAMPLE)])
         homes = []
         for count in (FEW, MANY):
             homes.append(Home(stack.enter_context(folder()), f"{server.url}?schema=page{count}"))
-            await fill(homes[-1].url, count)
+            await fill(homes[-1].url, count, write)
         return await loads("PostgreSQL: inbox page over HTTP", homes)
 
 
-async def compare(url: str) -> None:
+async def compare(url: str, histories: Sequence[History]) -> None:
     """Fail unless the copied rows equal the rows that Ringi writes."""
-    asked = list(some_requests(0, SAMPLE))
     async with PostgresDatabase(f"{url}?schema=bulk") as bulk, PostgresDatabase(f"{url}?schema=written") as written:
         store = PostgresStore(written)
-        await copy(bulk, rows_of(asked, 0))
-        for each in asked:
-            await store.put(*each)
+        await copy(bulk, rows_of(histories, 0))
+        for each in histories:
+            for version in each:
+                await store.put(*version)
+                await store.tail()
         await store.tail()
         for table, order in TABLES.items():
             sql = f"SELECT * FROM {table} ORDER BY {order}"
@@ -55,8 +58,14 @@ async def compare(url: str) -> None:
                 raise RuntimeError(f"the table {table} is not filled as Ringi fills it")
 
 
-async def fill(url: str, count: int) -> None:
-    """Write pending requests into the tables, without the store's statements but with the triggers."""
+async def fill(url: str, count: int, write: Callable[[str, int, int], int]) -> None:
+    """Write requests into the tables, without the store's statements but with the triggers.
+
+    Args:
+        url: The store.
+        count: The number of requests.
+        write: Writes a batch to the store, from its number of so many, and returns how many it wrote.
+    """
     async with PostgresDatabase(url) as database:
         began, written = time.monotonic(), 0
         # It is faster to create the index of terms at the end.
@@ -77,14 +86,14 @@ async def fill(url: str, count: int) -> None:
 
 def write(url: str, start: int, count: int) -> int:
     """Write a batch, in one of several processes, and return its number of requests."""
-    return asyncio.run(write_some(url, start, count))
+    histories = [[each] for each in some_requests(start, count)]
+    asyncio.run(copy_histories(url, histories, start))
+    return len(histories)
 
 
-async def write_some(url: str, start: int, count: int) -> int:
-    rows = rows_of(some_requests(start, count), start)
+async def copy_histories(url: str, histories: Iterable[History], numbered: int) -> None:
     async with PostgresDatabase(url) as database:
-        await copy(database, rows)
-    return len(rows["requests"])
+        await copy(database, rows_of(histories, numbered))
 
 
 async def copy(database: PostgresDatabase, rows: Rows) -> None:
@@ -97,11 +106,14 @@ async def copy(database: PostgresDatabase, rows: Rows) -> None:
     await connection.close()
 
 
-def rows_of(asked: Iterable[tuple[Request, Event]], numbered: int) -> Rows:
-    """Return requests and their events as numbered rows."""
+def rows_of(histories: Iterable[History], numbered: int) -> Rows:
+    """Return requests and their events as rows; the events are numbered in this order."""
     rows: Rows = {"requests": [], "texts": [], "events": []}
-    for number, (request, event) in enumerate(asked, numbered + 1):
-        rows["requests"].append(tuple(postgres_record_columns(request).values()))
-        rows["texts"].append(tuple(request_text_row(request)))
-        rows["events"].append((number, *event_to_row(event)))
+    for history in histories:
+        first, last = history[0][0], history[-1][0]
+        columns = postgres_record_columns(first) | postgres_record_columns(last)
+        rows["requests"].append(tuple(columns[name] for name in COLUMNS))
+        rows["texts"].append(tuple(request_text_row(first)))
+        for _, event in history:
+            rows["events"].append((numbered + len(rows["events"]) + 1, *event_to_row(event)))
     return rows

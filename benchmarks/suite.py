@@ -27,6 +27,7 @@ from benchmarks import (
     storage,
     storm,
     streams,
+    ten_million,
     tokens,
     urgent,
     verify,
@@ -60,6 +61,7 @@ BENCHES: dict[str, Bench] = {
     "postgres": postgres.on_postgres,
     "statements": statements.on_postgres,
     "page-postgres": page_postgres.first_load,
+    "ten-million": ten_million.beside_a_thousandth,
     "urgent": urgent.on_sqlite,
     "urgent-postgres": urgent.on_postgres,
     "urgent-redis": urgent.on_redis,
@@ -73,6 +75,8 @@ BENCHES: dict[str, Bench] = {
     "models": models.conversations,
     "recorded": recorded.recorded,
 }
+ONLY_BY_NAME = ("ten-million",)
+"""The benches that need hours and many gigabytes."""
 LIMIT_SECONDS = 100.0
 LONGER = {
     "http": 600.0,
@@ -81,6 +85,7 @@ LONGER = {
     "page": 1_800.0,
     "postgres": 300.0,
     "page-postgres": 1_800.0,
+    "ten-million": 36_000.0,
     "urgent": 1_800.0,
     "urgent-postgres": 1_800.0,
     "urgent-redis": 1_800.0,
