@@ -21,7 +21,7 @@ from ringi.domain.record import Event
 from ringi.domain.request import Request
 
 Rows = dict[str, list[tuple[Any, ...]]]
-History = Sequence[tuple[Request, Event]]
+History = Sequence[tuple[Request, Event | None]]
 """All versions of a request."""
 SAMPLE = 100
 LONG = 3600.0
@@ -114,6 +114,6 @@ def rows_of(histories: Iterable[History], numbered: int) -> Rows:
         columns = postgres_record_columns(first) | postgres_record_columns(last)
         rows["requests"].append(tuple(columns[name] for name in COLUMNS))
         rows["texts"].append(tuple(request_text_row(first)))
-        for _, event in history:
+        for event in (each for _, each in history if each):
             rows["events"].append((numbered + len(rows["events"]) + 1, *event_to_row(event)))
     return rows

@@ -25,6 +25,7 @@ from benchmarks.page import BATCH, Home, a_request, at_rest, found, with_people
 from benchmarks.page_postgres import History
 from benchmarks.serving import Served, served
 from ringi.audit.verify import audit_record_and_files
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.record import DEFAULT_TENANT, Key
 from ringi.domain.request import Request
@@ -135,7 +136,7 @@ async def verified(url: str) -> Row:
 
 async def sampled_ids(url: str, size: int, count: int) -> list[str]:
     """Return the ids of so many random ones of `size` ended requests; all of a small store."""
-    async with page_postgres.PostgresDatabase(url) as database:
+    async with PostgresDatabase(url) as database:
         percent = min(100.0, 300 * count / size)
         sql = f"SELECT id FROM requests TABLESAMPLE SYSTEM ({percent}) WHERE status = 'completed'"
         ids = [id for (id,) in await database.fetch(sql)]
