@@ -35,6 +35,8 @@ from ringi.inbox.people import KnownPeople, named_people
 from ringi.privacy.erasure import Eraser
 
 log = rate_limited_logger(__name__)
+TOKENS = "tokens.json"
+"""The file in `$RINGI_HOME` with the server's address and a token of each role."""
 RETENTION_SECONDS = 600.0
 """Seconds between two searches for content that has passed its retention period."""
 Notify = Literal["auto", "polling", "pubsub", "webhook"]

@@ -888,7 +888,15 @@ async def test_a_waiting_erasure_that_fails_does_not_stop_those_after_it(
         eraser = Eraser(backend.store)
         with pytest.raises(type(error)):
             await eraser.finish(ended, inbox.clock())
-    assert tried == [None, "a", "b"]
+        assert tried == [None, "a", "b"]
+
+        async def fail_files(attachments: Attachments, request: Request) -> None:
+            raise error
+
+        monkeypatch.setattr(Attachments, "end", fail_files)
+        with pytest.raises(type(error)):
+            await eraser.finish(ended, inbox.clock())
+    assert tried == 2 * [None, "a", "b"]
 
 
 @pytest.mark.parametrize("end", ["cancelled", "expired"])

@@ -180,13 +180,15 @@ class Eraser:
         """
         if request.legal_hold:
             raise ConflictError.legal_hold(request.id)
-        if request.is_final:
-            await self.attachments.end(request)
         review, failures = await find_review(self._store, request), list[Exception]()
-        if not review or not review.is_final:
-            return False
-        for each in review.waiting_erasures:
-            erased, key = Erased(at=now, by=each.by, rule=each.rule), Key(review.tenant, each.request)
+        if request.is_final:
+            try:
+                await self.attachments.end(request)
+            except Exception as error:
+                failures.append(error)
+        waiting = review.waiting_erasures if review and review.is_final else ()
+        for each in waiting:
+            erased, key = Erased(at=now, by=each.by, rule=each.rule), Key(request.tenant, each.request)
             try:
                 await self.request(key, erased, lambda _: None, each.person)
             except NotFoundError:
@@ -195,7 +197,7 @@ class Eraser:
                 failures.append(error)
         if failures:
             raise failures[0]
-        return bool(review.waiting_erasures)
+        return bool(waiting)
 
     async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
         """Erase a thread's content, output and checkpoints; repeat it to remove the name of an earlier eraser.

@@ -21,7 +21,7 @@ from ringi.audit.seals import Sealer
 from ringi.base.extras import UnsupportedError
 from ringi.base.loops import cancel_all, end_task, rest
 from ringi.base.settings import SettingError
-from ringi.connect import LOOPBACK, home_folder, open_inbox_on_backend, repeat_work
+from ringi.connect import LOOPBACK, TOKENS, home_folder, open_inbox_on_backend, repeat_work
 from ringi.delivery.deliveries import run_deliveries
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.inbox.inbox import Limits
@@ -42,8 +42,6 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
 """Seconds for which requests and runs may continue after the stop signal."""
 SEAL_SECONDS = 5.0
-TOKENS = "tokens.json"
-"""The file in `$RINGI_HOME` with the server's address and a token of each role."""
 
 
 def serve(agents: Iterable[Agent] = (), *, url: str | None = None, host: str = "127.0.0.1", port: int = 8123) -> None:

@@ -22,7 +22,7 @@ from ringi.cli.format.output import escape_hidden_characters, print_json_or_text
 from ringi.cli.options import AsJson, StoreUrl, Tenant, split_names
 from ringi.cli.session import CommandSession, process_user_name, run_on_event_loop
 from ringi.cli.texts import cli_text, translate_cli_error
-from ringi.connect import Backend, home_folder, open_backend, open_to_verify, resolve_inbox_url, sqlite_file
+from ringi.connect import TOKENS, Backend, home_folder, open_backend, open_to_verify, resolve_inbox_url, sqlite_file
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT, START
 from ringi.errors import RingiError, UnavailableError
@@ -157,7 +157,7 @@ def token_show(
     json_: AsJson = False,
 ) -> None:
     """Print the token of a role that `ringi serve` or `ringi demo` created on this machine."""
-    path = home_folder() / "tokens.json"
+    path = home_folder() / TOKENS
     try:
         tokens = json.loads(path.read_text("utf-8"))
         data = {"role": role, "token": str(tokens[role]), "url": tokens.get("url")}
@@ -194,7 +194,7 @@ def link(
 def server_address() -> str:
     """Return the address of the server on this machine; raise `SettingError` if none has run."""
     try:
-        return public_url() or str(json.loads((home_folder() / "tokens.json").read_text())["url"])
+        return public_url() or str(json.loads((home_folder() / TOKENS).read_text())["url"])
     except FileNotFoundError as error:
         why = "no server has run on this machine: pass its address with --server, or start `ringi serve`"
         raise SettingError("server", None, why) from error
