@@ -34,8 +34,8 @@ def ask(title: str, **options: Unpack[AskOptions]) -> Request:
         UnsupportedError: No run can stop here.
     """
     if "langgraph.config" in sys.modules:
-        from ringi.integrations import langgraph
+        from ringi.integrations import langgraph, run_askers
 
-        if langgraph.is_in_run():
+        if run_askers.is_in_run():
             return langgraph.ask(title, **options)
     raise UnsupportedError(IN_TOOL if CURRENT.get() else OUTSIDE)

@@ -39,15 +39,6 @@ def ask(title: str, **options: Unpack[AskOptions]) -> Request:
     return ask_question(Ask.parse({"title": title, **options}))
 
 
-def is_in_run() -> bool:
-    """Return whether this code runs in a node or task of LangGraph."""
-    try:
-        get_config()
-    except RuntimeError:
-        return False
-    return True
-
-
 async def attachment(request: Request, field: str) -> bytes:
     """Return the bytes of the file that a person attached for a field; await it in a node that Ringi runs.
 

@@ -11,7 +11,7 @@ from langgraph.errors import GraphBubbleUp
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.integrations.askers import GatedFunctionCall, HostAsker
-from ringi.integrations.langgraph import ask_question, is_in_run
+from ringi.integrations.langgraph import ask_question
 from ringi.policy.rules import PolicyDenial
 from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
 from ringi.runtimes.langgraph.graph_run import GATED_STEPS, call_place_in_step, run_asks_people
@@ -71,6 +71,15 @@ class BlockingRunAsker(RunAsker):
     async def approve(self, question: Ask, rule: str) -> Request | None:
         place = call_place_in_step(self._config, question_content_digest(question))
         return self._host.approve_without_await(question, rule, place)
+
+
+def is_in_run() -> bool:
+    """Return whether this code runs in a node or task of LangGraph."""
+    try:
+        get_config()
+    except RuntimeError:
+        return False
+    return True
 
 
 def asker_in_graph(*, is_blocking: bool) -> RunAsker | None:
