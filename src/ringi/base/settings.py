@@ -27,6 +27,8 @@ CONTAINER = ("ADDRESS", "AGENTS", "ALLOW_HOST", "IMAGE", "PORT")
 """The settings that only the container reads."""
 WEBHOOK_SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
 """Seconds between an attempt of a delivery and the previous one, by default."""
+SIGN_IN_LINK_MINUTES = 10.0
+"""Minutes until a sign-in link expires, by default."""
 SOME_SECONDS = "use numbers of 0 or more, separated by commas"
 SOME_COUNT = f"give a whole number from 1 to {MOST}"
 SOME_DAYS = f"give days above 0 and up to {LONGEST_DAYS}, or unset it"

@@ -1,4 +1,7 @@
-"""Legal holds: while one is set, no erasure removes the content of a request."""
+"""Legal holds: while one is set, no erasure removes the content of a request.
+
+What a hold stops is in `ringi.privacy.erasure`.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from ringi.base.extras import MissingExtraError, raise_missing_extra
-from ringi.base.settings import SettingError
+from ringi.base.settings import SIGN_IN_LINK_MINUTES, SettingError
 from ringi.cli.error_texts import cli_error_text
 from ringi.cli.format.output import print_json_or_text
 from ringi.cli.options import Agents, AsJson, Host, MaxFields, PollInterval, Port, StoreTimeout, StoreUrl
@@ -128,7 +128,6 @@ def worker(agents: Agents, url: StoreUrl = None, store_timeout: StoreTimeout = N
 
 
 def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
-    from ringi.server.auth.links import MINUTES
     from ringi.server.extension import served_extensions
     from ringi.server.serve import serve_until_signal
 
@@ -136,7 +135,7 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         if settings.no_auth:
             opened = address
         elif sys.stdout.isatty():
-            opened = cli_text("running.link", link=link, minutes=f"{MINUTES:g}")
+            opened = cli_text("running.link", link=link, minutes=f"{SIGN_IN_LINK_MINUTES:g}")
         else:  # Others may read the log, so it must not contain a link.
             opened = cli_text("running.sign_in", address=address)
         if settings.no_deliveries:

@@ -17,7 +17,14 @@ from ringi.audit.verify import Finding, verify_store
 from ringi.backends.migrations import OLDER
 from ringi.backends.sqlite import backup as copies
 from ringi.base.canonical_json import jsonable
-from ringi.base.settings import SettingError, Settings, read_setting_variable, setting_variable_name, without_password
+from ringi.base.settings import (
+    SIGN_IN_LINK_MINUTES,
+    SettingError,
+    Settings,
+    read_setting_variable,
+    setting_variable_name,
+    without_password,
+)
 from ringi.cli.format.output import escape_hidden_characters, print_json_or_text, show_progress, terminal_table
 from ringi.cli.options import AsJson, StoreUrl, Tenant, split_names
 from ringi.cli.session import CommandSession, process_user_name, run_on_event_loop
@@ -174,7 +181,9 @@ def link(
     name: Annotated[str | None, typer.Option(help="The person to sign in; by default your user name.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
     groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
-    minutes: Annotated[float, typer.Option(help="Minutes until the link expires.", min=0.1, max=1440)] = 10,
+    minutes: Annotated[
+        float, typer.Option(help="Minutes until the link expires.", min=0.1, max=1440)
+    ] = SIGN_IN_LINK_MINUTES,
     server: Annotated[
         str | None,
         typer.Option(help="The address of the server; by default RINGI_PUBLIC_URL, else the server on this machine."),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import secrets
 
+from ringi.base.settings import SIGN_IN_LINK_MINUTES
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Key
 from ringi.server.auth.authenticator import Keys, Principal, VerifiedToken
 from ringi.server.refusals import UnauthenticatedError
 
-MINUTES = 10.0
 PREFIX = "link."
 USED = "the link was already used; `ringi link` creates another"
 
 
-def mint_link(keys: Keys, address: str, caller: Principal, minutes: float = MINUTES) -> str:
+def mint_link(keys: Keys, address: str, caller: Principal, minutes: float = SIGN_IN_LINK_MINUTES) -> str:
     """Return a URL that signs the caller in on the page once."""
     link_keys = Keys(keys.derive("link"))
     code = link_keys.mint(**caller._asdict(), expires_in=minutes * 60, jti=secrets.token_hex(8))
