@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from tests.server.world import LIMIT, World, listening, open_world, served, until
 
-from ringi.server import connections
+from ringi.server import connections, middleware
 from ringi.server.connections import PROGRESS, BoundedProtocol
 
 HALVES = {
@@ -167,14 +169,14 @@ async def test_when_all_connections_are_in_use_a_new_one_is_refused() -> None:
         assert (await one.next()).data["request"]["id"] == asked.id
 
 
-def list_call(world: World, name: str = "bot") -> bytes:
+def list_call(world: World, name: str = "bot", more: str = "", after: bytes = b"") -> bytes:
     """Return a call whose reply is larger than what sockets hold."""
     token = world.token("agent", name)
-    lines = "GET /v1/requests?limit=60 HTTP/1.1", "host: localhost", f"authorization: Bearer {token}", "\r\n"
-    return "\r\n".join(lines).encode()
+    lines = "GET /v1/requests?limit=60 HTTP/1.1", "host: localhost", f"{more}authorization: Bearer {token}", "\r\n"
+    return "\r\n".join(lines).encode() + after
 
 
-Large = tuple[World, Callable[[], set[int]]]
+Large = tuple[World, Callable[..., set[int]]]
 
 
 @pytest.fixture
@@ -185,9 +187,10 @@ async def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         for n in range(60):
             await world.asked(id=f"r{n}", context={"text": "x" * 90_000})
 
-        def ports() -> set[int]:
+        def ports(*, are_unread: bool = False) -> set[int]:
             found = [each for each in server.server_state.connections if isinstance(each, BoundedProtocol)]
-            return {each.transport.get_extra_info("peername")[1] for each in found}
+            waiting = [each for each in found if each.flow.write_paused or not are_unread]
+            return {each.transport.get_extra_info("peername")[1] for each in waiting}
 
         yield world, ports
 
@@ -217,16 +220,67 @@ async def test_a_reply_that_nobody_reads_is_dropped_and_a_slow_reader_gets_all_o
         await until(lambda: port not in ports())
 
 
+ALIKE: dict[str, dict[str, Any]] = {
+    "the same call": {},
+    "another cookie": {"more": "cookie: x=1\r\n"},
+    "a call behind it": {"after": b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer x\r\n\r\n"},
+}
+
+
 @pytest.mark.parametrize("large", [LIMIT], indirect=True)
+@pytest.mark.parametrize("how", ALIKE.values(), ids=ALIKE)
 async def test_who_leaves_too_much_unread_loses_the_oldest_replies(
-    large: Large, monkeypatch: pytest.MonkeyPatch
+    large: Large, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, ports = large
     monkeypatch.setattr(connections, "MAX_UNREAD", 1)
-    call = list_call(world)
-    async with deaf(world, call) as first, deaf(world, list_call(world, "eve")) as other:
-        await until(lambda: {first, other} <= ports())
+    first_call, call = list_call(world), list_call(world, **how)
+    async with deaf(world, first_call) as first, deaf(world, list_call(world, "eve")) as other:
+        await until(lambda: first in ports(are_unread=True) and other in ports())
         async with deaf(world, call) as second:
             await until(lambda: first not in ports())
 
             assert {second, other} <= ports()
+
+
+@pytest.mark.parametrize("large", [LIMIT], indirect=True)
+async def test_an_unread_reply_counts_whole_while_a_part_of_it_is_not_sent(
+    large: Large, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, ports = large
+    # Less than two replies, and more than the rest of two that sockets do not hold.
+    monkeypatch.setattr(connections, "MAX_UNREAD", 2 * 60 * 90_000)
+    async with deaf(world, list_call(world)) as first:
+        await until(lambda: first in ports(are_unread=True))
+        async with deaf(world, list_call(world)) as second:
+            await until(lambda: first not in ports())
+
+            assert second in ports()
+
+
+async def test_bodies_that_one_caller_sends_at_once_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "MAX_BODIES", 1_000)
+    ask = json.dumps({"title": "x", "description": "x" * 900}).encode()
+    async with open_world("memory://") as world, served(world), world.client("agent", "bot") as bot:
+        token = world.token("agent", "bot")
+        head = f"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n"
+        head += f"content-type: application/json\r\ncontent-length: {len(ask)}\r\nconnection: close\r\n\r\n"
+        async with connected(world) as (reader, writer), world.client("agent", "eve") as eve:
+            writer.write(head.encode() + ask[:-1])
+
+            async def is_refused() -> bool:
+                return (await bot.post("/v1/requests", json=json.loads(ask))).status_code == 429
+
+            await until(is_refused)
+            assert (await eve.post("/v1/requests", json=json.loads(ask))).status_code == 201
+            writer.write(ask[-1:])
+
+            assert (await rest_of(reader)).startswith(b"HTTP/1.1 201")
+        assert (await bot.post("/v1/requests", json=json.loads(ask))).status_code == 201
+
+
+async def test_a_sign_in_is_small(short: World) -> None:
+    async with short.stranger() as stranger:
+        reply = await stranger.post("/v1/session", json={"token": "x" * 20_000})
+
+    assert reply.status_code == 413

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache, partial
 from importlib.metadata import version
@@ -34,7 +35,7 @@ from ringi.server.calls import RouteShortcut, StrictPlainRoute, StrictRoute
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, RouteContext, RouteGroup
 from ringi.server.limits import AskLimits
-from ringi.server.middleware import WRITES, AuditorReadLog, SecurityMiddleware
+from ringi.server.middleware import CALLER, WRITES, AuditorReadLog, BodyOfCaller, Caller, SecurityMiddleware
 from ringi.server.openapi import openapi_document, openapi_operation_id
 from ringi.server.routes import chat as chats
 from ringi.server.routes import operations, people, requests
@@ -105,7 +106,7 @@ class App:
         self._shortcut = RouteShortcut(verbs.hottest, compressed)
         guard = SecurityMiddleware(self._handle, settings, AuditorReadLog(backend))
         self._guard, self._proxy = allow_configured_origins(guard, settings), settings.proxy
-        self._is_copy = settings.no_deliveries
+        self._is_copy, self._bodies = settings.no_deliveries, Counter[Caller]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI call.
@@ -129,8 +130,13 @@ class App:
         """Handle a call that passed the guard."""
         if scope["type"] == "http" and (token := self._token_of(scope)):
             await self._note_person(token.principal)
+            caller = scope["state"][CALLER] = token.principal[:3]
             if scope["method"] in WRITES:
-                receive = partial(self._receive_unless_revoked, receive, token)
+                body = BodyOfCaller(self._bodies, caller, partial(self._receive_unless_revoked, receive, token), send)
+                try:
+                    return await self._shortcut(scope, body.receive, body.send)
+                finally:
+                    body.end()
         await self._shortcut(scope, receive, send)
 
     def _token_of(self, scope: Scope) -> VerifiedToken | None:

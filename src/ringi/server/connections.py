@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from ringi.audit.seals import Sealer
 from ringi.errors import RingiError
 from ringi.server.app import App
+from ringi.server.middleware import CALLER, REPLY_BYTES
 from ringi.server.problems import problem_response
 from ringi.server.refusals import RefusalError
 from ringi.server.settings import ServerSettings
@@ -22,7 +23,7 @@ from ringi.server.settings import ServerSettings
 RESERVED_FILES = 256
 """File descriptors reserved for the store, workers and webhooks, besides the connections of callers."""
 MAX_UNREAD = 32 * 1024 * 1024
-"""Bytes of replies that one caller has not read yet, above which the one that waits longest is dropped."""
+"""Bytes of replies that one caller has not read to their end, above which the one that waits longest is dropped."""
 PROGRESS = 256 * 1024
 """Bytes of a body that restart its deadline: a photo from a phone may take minutes."""
 log = logging.getLogger(__name__)
@@ -41,9 +42,11 @@ class BoundedProtocol(HttpToolsProtocol):
     _received = 0
     """Bytes received since the timer began."""
     unread: ClassVar[dict[object, dict[BoundedProtocol, int]]] = {}
-    """The bytes that the callers of one server have not read yet, by credential and connection, oldest first."""
+    """The bytes that the callers of one server have not read yet, by caller and connection, oldest first."""
     _reader: object = None
-    """Whose credential this connection has, while it is in `unread`."""
+    """The caller of this connection, while it is in `unread`."""
+    _answered: RequestResponseCycle | None = None
+    """The call that is answered now: `cycle` is the newest one, which may wait for it."""
     _unread: asyncio.TimerHandle | None = None
     """Runs while the caller reads too slowly."""
 
@@ -61,6 +64,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._awaited_part = None
         self._watch()
         self._forget_unread()
+        if self._answered:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -80,6 +86,14 @@ class BoundedProtocol(HttpToolsProtocol):
         """Start the timer for a body."""
         self._awaited_part = "body"
         super().on_headers_complete()
+        if not self.pipeline:
+            self._answered = self.cycle
+
+    def on_response_complete(self) -> None:
+        """Continue with the next call."""
+        if self.pipeline:
+            self._answered = self.pipeline[-1][0]
+        super().on_response_complete()
 
     def on_message_complete(self) -> None:
         """Stop the timer."""
@@ -90,10 +104,11 @@ class BoundedProtocol(HttpToolsProtocol):
         """Start the timer for a reply that waits for its reader, and drop the oldest above the limit of one caller."""
         super().pause_writing()
         self._watch_reader()
-        found = (value for name, value in self.headers or () if name in (b"authorization", b"cookie"))
-        self._reader = next(found, self.client and self.client[0])
+        state = self._answered.scope["state"] if self._answered else {}
+        self._reader = state.get(CALLER, self.client and self.client[0])
         mine = self.unread.setdefault(self._reader, {})
-        mine[self] = self.transport.get_write_buffer_size()
+        # The whole reply stays in memory until its last byte is sent.
+        mine[self] = max(self.transport.get_write_buffer_size(), state.get(REPLY_BYTES, 0))
         while sum(mine.values()) > MAX_UNREAD and len(mine) > 1:
             oldest = next(iter(mine))
             del mine[oldest]

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ringi.base.bounded import Bounded
 from ringi.contracts.backend import Backend
 from ringi.domain.record import Key
-from ringi.errors import RingiError
+from ringi.errors import RingiError, UnavailableError
 from ringi.inbox import tracing
 from ringi.inbox.journals import EntryAndState, write_entry
 from ringi.server.auth.authenticator import NEW_COOKIES, READERS, Principal, server_base_path
@@ -37,6 +38,8 @@ UNRECORDED = frozenset({"/v1/session", "/v1/info", "/v1/requests/counts"})
 """Routes that return nothing of a request or a thread."""
 RECORDED_PARAMETERS = ("request_id", "thread_id")
 """The query parameters that name a record. Others, such as a search, may contain personal data."""
+Caller = tuple[str, str, str]
+"""Tenant, role and name."""
 
 
 class AuditorReadLog:
@@ -119,6 +122,12 @@ HEAD = "ringi.head"
 """Scope key of a HEAD call that is handled as GET."""
 SEND = "ringi.send"
 """Scope key of the server's own `send`: for streams, the layers between cost as much as sending."""
+CALLER, REPLY_BYTES = "ringi.caller", "ringi.reply_bytes"
+"""Keys of a call's state: who calls, and the size of the reply's last part."""
+MAX_BODIES = 64 * 1024 * 1024
+"""Bytes of bodies that one caller may send at the same time, in calls that are not answered yet."""
+MAX_SIGN_IN = 16 * 1024
+"""Maximum body size of a sign-in, which is read before the caller is known."""
 UPLOAD = re.compile(r"/v1/requests/[^/]+/attachments")
 CHATS = ("/v1/chat", "/agui/")
 RUNS = re.compile(r"/(?:v1|langgraph)/threads/[^/]+/runs(?:/[a-z]+)?")
@@ -155,7 +164,7 @@ class SecurityMiddleware:
         cookies = scope[NEW_COOKIES] = list[bytes]()
         # Below another application's path, the host is that application's.
         is_tls_only = (self._is_public_tls or scope["scheme"] == "https") and not server_base_path(scope)
-        sender = ResponseSender(send, cookies, is_head=scope["method"] == "HEAD", is_tls_only=is_tls_only)
+        sender = ResponseSender(scope, send, cookies, is_head=scope["method"] == "HEAD", is_tls_only=is_tls_only)
         try:
             receive = self._check_call(scope, receive)
             scope[SEND] = send
@@ -183,6 +192,8 @@ class SecurityMiddleware:
         return LimitedBody(receive, limit)
 
     def _limit(self, path: str) -> int:
+        if path == "/v1/session":
+            return MAX_SIGN_IN
         if UPLOAD.fullmatch(path):
             return max(MAX_BODY, self._settings.max_body)
         if path.startswith(CHATS):
@@ -233,13 +244,54 @@ class LimitedBody:
         return message
 
 
+class BodyOfCaller:
+    """The body of one call: beyond what its caller sends in other calls at the same time, it is refused.
+
+    Args:
+        held: The bytes of each caller's calls that are not answered yet.
+        caller: The caller.
+        receive: Returns the parts of the body.
+        send: Sends the parts of the reply.
+    """
+
+    __slots__ = ("_caller", "_held", "_own", "_receive", "_send")
+
+    def __init__(self, held: Counter[Caller], caller: Caller, receive: Receive, send: Send) -> None:
+        self._held, self._caller, self._receive, self._send, self._own = held, caller, receive, send, 0
+
+    async def receive(self) -> Message:
+        """Return the next part, or raise `UnavailableError` above the limit."""
+        message = await self._receive()
+        size = len(message.get("body", b""))
+        self._own += size
+        self._held[self._caller] += size
+        if MAX_BODIES < self._held[self._caller] != self._own:
+            what = f"{self._caller[2]!r} sends more than {MAX_BODIES} bytes at once: send one call after another"
+            raise UnavailableError(what, 1, code="limit")
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the reply, which ends the use of the body."""
+        self.end()
+        await self._send(message)
+
+    def end(self) -> None:
+        """Forget the body."""
+        if self._own:
+            self._held[self._caller] -= self._own
+            self._own = 0
+            if not self._held[self._caller]:
+                del self._held[self._caller]
+
+
 class ResponseSender:
     """A reply with the common headers, and without a body for HEAD."""
 
-    __slots__ = ("_common", "_cookies", "_send", "is_head", "is_started")
+    __slots__ = ("_common", "_cookies", "_send", "_state", "is_head", "is_started")
 
-    def __init__(self, send: Send, cookies: list[bytes], *, is_head: bool, is_tls_only: bool) -> None:
+    def __init__(self, scope: Scope, send: Send, cookies: list[bytes], *, is_head: bool, is_tls_only: bool) -> None:
         self._send, self._cookies, self.is_head, self.is_started = send, cookies, is_head, False
+        self._state = scope.setdefault("state", {})
         self._common = TLS_SECURITY if is_tls_only else SECURITY
 
     async def __call__(self, message: Message) -> None:
@@ -254,4 +306,6 @@ class ResponseSender:
             message = {**message, "headers": headers}
         elif self.is_head:
             message = {**message, "body": b""}
+        else:
+            self._state[REPLY_BYTES] = len(message.get("body", b""))
         await self._send(message)
