@@ -307,7 +307,7 @@ async def test_an_asker_has_a_limit_of_asks_a_minute(store_url: str) -> None:
 async def test_an_asker_has_a_limit_of_bytes_a_minute(store_url: str) -> None:
     async with open_world(store_url, ask_bytes_per_minute=50_000) as world:
         client = world.client("agent", "bot")
-        large = {"title": "Go?", "id": "a", "context": {"text": "x" * 40_000}}
+        large = {"title": "Go?", "id": "a", "context": {"text": "決" * 13_334}}
         asks = [large, {**large, "id": "b"}, {"title": "Go?"}, large]
         replies = [await client.post("/v1/requests", json=ask) for ask in asks]
         assert [reply.status_code for reply in replies] == [201, 201, 429, 200]

@@ -45,7 +45,7 @@ class AskLimits:
         """
         most = self._settings.max_open_requests
         try:
-            self._count(caller, len(ask.model_dump_json()) if ask else 0)
+            self._count(caller, len(ask.model_dump_json().encode()) if ask else 0)
             if await inbox.count(Query(asked_by=caller.actor, statuses=("pending",), limit=most + 1)) >= most:
                 what = f"{caller.name!r} has {most} open requests: wait for answers, or cancel some"
                 raise UnavailableError(what, 30, code="limit")
