@@ -27,6 +27,15 @@ def root(world: World) -> httpx.AsyncClient:
     return world.client("admin", "root")
 
 
+async def test_a_field_that_an_erasure_of_one_request_does_not_know_erases_nothing(world: World) -> None:
+    await ended(world)
+
+    reply = await root(world).post("/v1/requests/r1/erase", json={"dry_run": True})
+
+    assert (reply.status_code, (await world.inbox.get("r1")).erased) == (422, None)
+    assert (await root(world).post("/v1/requests/r1/erase", json={})).status_code == 200
+
+
 async def test_an_admin_erases_a_request_and_everybody_reads_what_is_left(world: World) -> None:
     await ended(world)
 

@@ -62,7 +62,14 @@ class VerbCall:
 
     async def body(self) -> Any:
         """Return the checked body; None if the verb has none."""
-        return self.row.parse(await json_body(self.http, max_depth=self.max_depth)) if self.row.body else None
+        if not self.row.body and self.row.method == "GET":
+            return None
+        sent = await json_body(self.http, max_depth=self.max_depth)
+        if self.row.body:
+            return self.row.parse(sent)
+        if sent:  # A field such as `dry_run` that means something elsewhere.
+            raise InvalidError.of("", "this call has no fields: omit the body", "unexpected")
+        return None
 
     async def perform(self, **more: Any) -> Any:
         """Call the verb in the name of the caller, and return its result."""
