@@ -10,16 +10,19 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import psutil
 
 START_LIMIT = 60.0
+NEW = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
+"""The options of a new cluster."""
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200")
 
 
@@ -60,27 +63,42 @@ def postgres(find: Callable[[], Path] | None = None, variable: str = "TEST_POSTG
 class MortalPostgres:
     """A durable PostgreSQL that is killed like a power cut, and comes back on its port with its data."""
 
-    def __init__(self, folder: Path) -> None:
-        self._account = _unprivileged()
-        programs, self._folder, self._port = _readable(postgres_programs(), folder, self._account), folder, free_port()
-        _create_cluster(programs / "initdb", folder / "data", self._account)
+    harm = "kill -9 PostgreSQL"
+
+    def __init__(self, folder: Path, standby_of: str | None = None) -> None:
+        self._account, port = _unprivileged(), free_port()
+        self._programs, self._folder = _readable(postgres_programs(), folder, self._account), folder
+        if standby_of:
+            options = ["--write-recovery-conf", "--checkpoint=fast", "-d", standby_of]
+            _create_cluster(self._programs / "pg_basebackup", folder / "data", self._account, options)
+        else:
+            _create_cluster(self._programs / "initdb", folder / "data", self._account)
         options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"]
         words = [word for option in options for word in ("-c", option)]
-        self._command = [programs / "postgres", "-D", folder / "data", "-p", self._port, *words]
-        self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
-        self.start()
+        self._command = [self._programs / "postgres", "-D", folder / "data", "-p", port, *words]
+        self.url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        # Accepting connections comes before being able to answer them.
+        self.start("accept read-only connections" if standby_of else "ready to accept connections")
 
     @property
     def log(self) -> Path:
         """The file with what it logs since its last start."""
         return self._folder / "log"
 
-    def start(self) -> None:
-        """Start it, and return once it answers."""
+    def start(self, words: str = "ready to accept connections") -> None:
+        """Start it, and return once it answers: once its log has these words."""
         self._stack = contextlib.ExitStack()
-        # Accepting connections comes before being able to answer them.
-        ready = _says("ready to accept connections")
-        self._process = self._stack.enter_context(_running(self._command, self._folder, ready, **self._account))
+        running = _running(self._command, self._folder, _says(words), **self._account)
+        self._process = self._stack.enter_context(running)
+
+    def promote(self) -> None:
+        """Let this standby become a server of its own, and return once it is."""
+        command = [str(self._programs / "pg_ctl"), "promote", "--wait", "-D", str(self._folder / "data")]
+        subprocess.run(command, check=True, capture_output=True, cwd="/", timeout=START_LIMIT, **self._account)
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting of this server."""
+        _client("psql", self.url, "-c", f"ALTER SYSTEM SET {name} = {value}", "-c", "SELECT pg_reload_conf()")
 
     def kill(self) -> None:
         """Kill it with all its sessions."""
@@ -106,25 +124,111 @@ class MortalPostgres:
         self._stack.close()
 
 
+class PostgresPair:
+    """A PostgreSQL with a synchronous standby, which takes over when the first is killed; then a new one is added."""
+
+    harm = "failover"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._number, self._lock = folder, 0, threading.Lock()
+        self.moved: Callable[[str], None] = lambda _: None
+        """Is called with the URL of the server that took over."""
+        self._first = MortalPostgres(self._next_folder())
+        self._standby: MortalPostgres | None = None
+        self.add_standby()
+
+    @property
+    def url(self) -> str:
+        """The URL of the server that writes."""
+        return self._first.url
+
+    def kill(self) -> None:
+        """Kill the server that writes, with all its sessions."""
+        with self._lock:
+            self._first.kill()
+
+    def start(self) -> None:
+        """Let the standby take over, at its own address."""
+        with self._lock:
+            assert self._standby
+            self._standby.promote()
+            self._first, self._standby = self._standby, None
+            self.moved(self._first.url)
+
+    def add_standby(self) -> None:
+        """Give the server that writes a standby, without which it acknowledges nothing from then on."""
+        with self._lock:
+            self._standby = MortalPostgres(self._next_folder(), self._first.url)
+            self._first.set("synchronous_standby_names", "'*'")
+
+    def close(self) -> None:
+        """End both."""
+        with self._lock:
+            for each in filter(None, (self._first, self._standby)):
+                each.close()
+
+    def _next_folder(self) -> Path:
+        self._number += 1
+        folder = self._folder / str(self._number)
+        folder.mkdir(mode=0o755)
+        return folder
+
+
 @contextlib.contextmanager
-def pgbouncer(url: str, mode: str) -> Iterator[str]:
-    """Give the URL of a PgBouncer before a PostgreSQL, with Debian's settings but for those named here.
+def postgres_pair() -> Iterator[PostgresPair]:
+    """Give a PostgreSQL with a standby."""
+    with _folder("ringi-postgres-") as folder:
+        pair = PostgresPair(folder)
+        try:
+            yield pair
+        finally:
+            pair.close()
+
+
+class PgBouncer:
+    """A PgBouncer before a PostgreSQL, with Debian's settings but for those named here.
 
     Args:
+        folder: The folder of its files.
         url: The server.
         mode: The `pool_mode`: `session`, `transaction` or `statement`.
     """
-    program = _first(_of_path("pgbouncer"), "PgBouncer (Debian's package pgbouncer)", "PATH", ["pgbouncer"])
-    server, port = urlsplit(url), free_port()
-    with _folder("ringi-pgbouncer-") as folder:
-        settings = {"listen_addr": "127.0.0.1", "listen_port": port, "unix_socket_dir": "", "auth_type": "any"}
-        settings |= {"pool_mode": mode, "default_pool_size": 100, "max_client_conn": 1000, "admin_users": "postgres"}
-        databases = f"postgres = host=127.0.0.1 port={server.port} user=postgres dbname={server.path[1:]}"
-        lines = ["[databases]", databases, "[pgbouncer]", *(f"{name} = {value}" for name, value in settings.items())]
-        (folder / "pgbouncer.ini").write_text("\n".join(lines) + "\n")
+
+    def __init__(self, folder: Path, url: str, mode: str) -> None:
+        self._file, port = folder / "pgbouncer.ini", free_port()
+        self.url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        self._settings = {"listen_addr": "127.0.0.1", "listen_port": port, "unix_socket_dir": "", "auth_type": "any"}
+        self._settings |= {"pool_mode": mode, "default_pool_size": 100, "max_client_conn": 1000}
+        # By default it tries a server that has refused it after 15 s.
+        self._settings |= {"admin_users": "postgres", "server_login_retry": 1}
+        self._write(url)
+
+    @contextlib.contextmanager
+    def run(self) -> Iterator[Self]:
+        """Run it during the block."""
+        program = _first(_of_path("pgbouncer"), "PgBouncer (Debian's package pgbouncer)", "PATH", ["pgbouncer"])
         # It refuses to run as root.
-        with _running([program, folder / "pgbouncer.ini"], folder, _says("process up"), **_unprivileged()):
-            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        running = _running([program, self._file], self._file.parent, _says("process up"), **_unprivileged())
+        with running as self._process:
+            yield self
+
+    def leads_to(self, url: str) -> None:
+        """Let this be the way to another server from now on."""
+        self._write(url)
+        self._process.send_signal(signal.SIGHUP)
+
+    def _write(self, url: str) -> None:
+        server = urlsplit(url)
+        databases = f"postgres = host=127.0.0.1 port={server.port} user=postgres dbname={server.path[1:]}"
+        settings = (f"{name} = {value}" for name, value in self._settings.items())
+        self._file.write_text("\n".join(["[databases]", databases, "[pgbouncer]", *settings, ""]))
+
+
+@contextlib.contextmanager
+def pgbouncer(url: str, mode: str) -> Iterator[PgBouncer]:
+    """Give a PgBouncer before a PostgreSQL; see `PgBouncer`."""
+    with _folder("ringi-pgbouncer-") as folder, PgBouncer(folder, url, mode).run() as pooler:
+        yield pooler
 
 
 def _copied(source: Path, target: Path) -> None:
@@ -274,15 +378,14 @@ def _starts(program: Path, account: dict[str, Any]) -> bool:
     return version.returncode == 0
 
 
-def _create_cluster(initdb: Path, data: Path, account: dict[str, Any]) -> None:
+def _create_cluster(program: Path, data: Path, account: dict[str, Any], options: Sequence[str] = NEW) -> None:
     data.mkdir(mode=0o700)
     if account:
         os.chown(data, account["user"], account["group"])
-    options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
-    command: list[str | Path] = [initdb, "-D", data, *options]
+    command: list[str | Path] = [program, "-D", data, *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False, **account)
     if done.returncode:
-        raise ServerError.failed(initdb, done.stdout + done.stderr)
+        raise ServerError.failed(program, done.stdout + done.stderr)
 
 
 @contextlib.contextmanager

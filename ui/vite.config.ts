@@ -74,5 +74,5 @@ export default defineConfig({
   },
   // The texts of codes and the table of keys are in the package, so that server and terminal have the same.
   server: { host: "127.0.0.1", fs: { allow: [".", "../src/ringi/base/texts", "../src/ringi/base/keys.json"] }, proxy: { "/v1": { target: server, changeOrigin: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: "src/testing/setup.ts", unstubGlobals: true, testTimeout: 20_000, isolate: false, maxWorkers: "100%" },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: "src/testing/setup.ts", unstubGlobals: true, testTimeout: 60_000, isolate: false, maxWorkers: "100%" },
 });

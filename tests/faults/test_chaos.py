@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.chaos.__main__ import Plan, chaos
+from tests.faults.chaos.__main__ import Plan, chaos, chaos_with_failovers
 from tests.faults.chaos.checker import RULES, SECRET, End, broken_rules
 from tests.faults.chaos.history import Call
 from tests.servers import mortal_postgres
@@ -19,7 +19,9 @@ async def rules_hold(folder: Path, url: str, plan: Plan) -> None:
     figures = await chaos(folder, url, plan)
 
     assert figures["broken"] == {name: [] for name in RULES}
-    assert min(sum(figures["harm"].values()), figures["answers acknowledged"], figures["runs"]) > 1
+    assert (
+        min(sum(figures["harm"].values()), figures["answers acknowledged"], figures["runs"], figures["deliveries"]) > 1
+    )
 
 
 @pytest.mark.timeout(200)
@@ -31,6 +33,14 @@ async def test_the_rules_hold_while_servers_and_workers_die_at_random(tmp_path: 
 async def test_the_rules_hold_while_postgres_dies_too(tmp_path: Path) -> None:
     with mortal_postgres() as store:
         await rules_hold(tmp_path, store.url, Plan(10, every=1.5, store=store))
+
+
+@pytest.mark.timeout(300)
+async def test_the_rules_hold_while_a_standby_takes_over_behind_pgbouncer(tmp_path: Path) -> None:
+    figures = await chaos_with_failovers(tmp_path, Plan(20, every=2))
+
+    assert figures["broken"] == {name: [] for name in RULES}
+    assert min(figures["harm"]["failover"], figures["answers acknowledged"], figures["deliveries"]) > 1
 
 
 def request(**fields: Any) -> dict[str, Any]:
@@ -56,7 +66,8 @@ def end(**parts: Any) -> End:
 
 
 NOTICE = call("told", position="1", client="watcher")
-GOOD = [NOTICE, call("respond", **ANN), call("view", 2, status="completed")]
+SENT = call("sent", id="1", event="request.completed", client="receiver")
+GOOD = [NOTICE, SENT, call("respond", **ANN), call("view", 2, status="completed")]
 
 
 def fences(*numbers: int) -> list[dict[str, Any]]:
@@ -81,6 +92,7 @@ BAD: dict[str, tuple[list[Call], End]] = {
     "told too early": ([NOTICE, call("look", client="watcher", status="pending")], end()),
     "another tenant": ([*GOOD, call("list", other=SECRET)], end()),
     "a gap in the feed": (GOOD[1:], end()),
+    "a delivery is lost": ([*GOOD[2:], NOTICE, SENT._replace(request="b")], end()),
     "told twice": ([NOTICE, *GOOD], end()),
 }
 

@@ -33,8 +33,8 @@ class Poster(TypedDict, total=False):
 @pytest.fixture
 def pooled_url(schema_url: str) -> Iterator[str]:
     """The schema by way of a PgBouncer in session mode."""
-    with pgbouncer(schema_url, "session") as url:
-        yield f"{url}?{schema_url.partition('?')[2]}"
+    with pgbouncer(schema_url, "session") as pooler:
+        yield f"{pooler.url}?{schema_url.partition('?')[2]}"
 
 
 def ringi_command(url: str, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -49,8 +49,8 @@ def ringi_command(url: str, home: Path, *words: str) -> subprocess.CompletedProc
 def test_a_session_that_changes_is_refused_in_a_sentence(
     schema_url: str, mode: str, command: tuple[str, ...], tmp_path: Path
 ) -> None:
-    with pgbouncer(schema_url, mode) as url:
-        done = ringi_command(url, tmp_path, *command)
+    with pgbouncer(schema_url, mode) as pooler:
+        done = ringi_command(pooler.url, tmp_path, *command)
 
     assert done.returncode in (1, 2)
     assert "`pool_mode` to `session`" in done.stderr
@@ -58,8 +58,8 @@ def test_a_session_that_changes_is_refused_in_a_sentence(
 
 
 async def test_no_setting_stays_on_the_sessions_of_others(schema_url: str) -> None:
-    with pgbouncer(schema_url, "transaction") as url, pytest.raises(SettingError, match="pool_mode"):
-        async with PostgresDatabase(url):
+    with pgbouncer(schema_url, "transaction") as pooler, pytest.raises(SettingError, match="pool_mode"):
+        async with PostgresDatabase(pooler.url):
             pass
     async with PostgresDatabase(schema_url) as database:
         assert await database.fetch("SELECT FROM pg_namespace WHERE nspname = 'ringi'") == []

@@ -9,16 +9,18 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.faults.chaos.checker import End, broken_rules, hand_overs
 from tests.faults.chaos.fleet import Fleet
-from tests.faults.chaos.history import History
+from tests.faults.chaos.history import Call, History
 from tests.faults.chaos.load import Load
-from tests.servers import MortalPostgres, mortal_postgres, redis
+from tests.faults.chaos.receiver import listening
+from tests.servers import MortalPostgres, PostgresPair, mortal_postgres, pgbouncer, postgres_pair, redis
 
 from ringi.audit.verify import verify_store
 from ringi.connect import open_backend
@@ -39,7 +41,7 @@ class Plan(NamedTuple):
     pause: float = 0.2
     """Seconds from one question to the next."""
     seed: int = 1
-    store: MortalPostgres | None = None
+    store: MortalPostgres | PostgresPair | None = None
     """The store, when it is to be killed too."""
     settings: Mapping[str, str] = {}
     """More of the members' environment."""
@@ -48,7 +50,11 @@ class Plan(NamedTuple):
 async def chaos(folder: Path, url: str, plan: Plan) -> dict[str, Any]:
     """Let everything go on while members die, wait until all is quiet, and return what the checker says."""
     with History(folder / "history.jsonl") as history:
-        async with Fleet(folder, url, more=plan.settings) as running, Load(running, history) as load:
+        async with (
+            listening(folder, history) as webhooks,
+            Fleet(folder, url, more={**plan.settings, **webhooks}) as running,
+            Load(running, history) as load,
+        ):
             watching, began = asyncio.create_task(load.watch()), time.monotonic()
             await asyncio.wait_for(load.is_watched.wait(), SETTLES)
             with suppress(TimeoutError):
@@ -58,9 +64,17 @@ async def chaos(folder: Path, url: str, plan: Plan) -> dict[str, Any]:
                 await running.ready()
                 await load.settle()
                 await load.catch_up()
+                await load.deliver()
             await ended(watching)
             end = await end_of(running, url)
         return report(history, end, running) | {"seconds": round(lasted)}
+
+
+async def chaos_with_failovers(folder: Path, plan: Plan) -> dict[str, Any]:
+    """Do the same on a PostgreSQL whose standby takes over, by way of a PgBouncer that is then told so."""
+    with postgres_pair() as pair, pgbouncer(pair.url, "session") as pooler:
+        pair.moved = pooler.leads_to
+        return await chaos(folder, f"{pooler.url}?pool=5", plan._replace(store=pair))
 
 
 async def everything(running: Fleet, load: Load, plan: Plan) -> None:
@@ -141,6 +155,8 @@ def report(history: History, end: End, running: Fleet) -> dict[str, Any]:
         "calls without an answer": sum(call.code is None for call in calls),
         "refused with 5xx": sum((call.code or 0) >= 500 for call in calls),
         "answers acknowledged": sum(call.op == "respond" and call.code == 200 for call in calls),
+        "deliveries": sum(call.op == "sent" for call in calls),
+        "longest time without an acknowledged change, seconds": round(longest_pause(calls), 1),
         "answers too late": sum(call.op == "respond" and call.code == 409 for call in calls),
         "requests": len(end.requests),
         "runs": len(end.threads),
@@ -152,6 +168,12 @@ def report(history: History, end: End, running: Fleet) -> dict[str, Any]:
     }
 
 
+def longest_pause(calls: Sequence[Call]) -> float:
+    """Return the longest time in which no change was acknowledged."""
+    times = sorted(c.returned for c in calls if c.op in ("ask", "start", "respond") and c.code in (200, 201, 202))
+    return max((later - earlier for earlier, later in pairwise(times)), default=0.0)
+
+
 def part(ordered: list[float], share: float) -> float:
     """Return the value below which a share of the ordered values lies."""
     return ordered[int(share * (len(ordered) - 1))] if ordered else float("nan")
@@ -161,6 +183,7 @@ def main() -> int:
     """Run it and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="the store; by default a new PostgreSQL that is killed too")
+    parser.add_argument("--failover", action="store_true", help="a standby and PgBouncer, from Debian, in place of it")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--every", type=float, default=3, help="seconds from one harm to the next")
     parser.add_argument("--pause", type=float, default=0.2, help="seconds from one question to the next")
@@ -172,9 +195,12 @@ def main() -> int:
     with ExitStack() as stack:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         settings = {"RINGI_REDIS_URL": stack.enter_context(redis())} if options.redis else {}
-        store = None if options.url else stack.enter_context(mortal_postgres())
-        url = store.url if store else options.url
-        figures = asyncio.run(chaos(folder, url, plan._replace(store=store, settings=settings)))
+        if options.failover:
+            figures = asyncio.run(chaos_with_failovers(folder, plan._replace(settings=settings)))
+        else:
+            store = None if options.url else stack.enter_context(mortal_postgres())
+            url = store.url if store else options.url
+            figures = asyncio.run(chaos(folder, url, plan._replace(store=store, settings=settings)))
     print(json.dumps(figures, indent=2))
     return int(any(figures["broken"].values()))
 

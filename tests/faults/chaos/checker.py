@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tests.faults.chaos.history import Call
 
-from ringi.domain.events import FEED_EVENTS
+from ringi.domain.events import FEED_EVENTS, WEBHOOK_EVENTS
 
 SECRET = "of-the-other-tenant"
 """Stands in every text of the second tenant."""
@@ -128,6 +128,21 @@ def the_feed_has_no_gap(calls: Sequence[Call], end: End) -> Found:
         yield f"{len(positions)} told of {len(expected)}; missed {sorted(missed)[:5]}, twice {sorted(twice)[:5]}"
 
 
+def a_receiver_is_sent_each_event_in_order(calls: Sequence[Call], end: End) -> Found:
+    """R11: at least once; and the events of one request for the first time in their order."""
+    sent: dict[str, dict[str, str]] = defaultdict(dict)
+    for call in calls:
+        if call.op == "sent":
+            sent[call.request].setdefault(call.seen["id"], call.seen["event"])
+    expected: dict[str, list[str]] = defaultdict(list)
+    for event in end.events:
+        if event["type"] in WEBHOOK_EVENTS:
+            expected[event["record_id"]].append(event["type"])
+    for id in expected if sent else ():
+        if (got := list(sent[id].values())) != expected[id]:
+            yield f"{id}: the receiver was sent {got}, the trail has {expected[id]}"
+
+
 def no_tenant_sees_another(calls: Sequence[Call], end: End) -> Found:
     """R10."""
     yield from (f"{call.client} saw {call.seen['other']}" for call in calls if call.seen.get("other"))
@@ -143,6 +158,7 @@ RULES: dict[str, Callable[[Sequence[Call], End], Found]] = {
     "R8 the trail is whole": the_trail_is_whole,
     "R9 news come after the fact": news_come_after_the_fact,
     "the feed has no gap": the_feed_has_no_gap,
+    "R11 a receiver is sent each event in order": a_receiver_is_sent_each_event_in_order,
     "R10 no tenant sees another": no_tenant_sees_another,
 }
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, Self
 import httpx
 from tests.faults.chaos.agents import EFFECTS
 from tests.next_version import HERE, ROOT, environment
-from tests.servers import MortalPostgres, free_port
+from tests.servers import MortalPostgres, PostgresPair, free_port
 
 ENTRY = "from ringi.cli import main; main()"
 START = (sys.executable, "-c", ENTRY)
@@ -171,17 +171,19 @@ class Fleet:
         finally:
             member.send(signal.SIGCONT)
 
-    async def lose_store(self, store: MortalPostgres, dice: random.Random, every: float) -> None:
-        """Kill the store now and then, with all sessions, and start it again."""
+    async def lose_store(self, store: MortalPostgres | PostgresPair, dice: random.Random, every: float) -> None:
+        """Kill the store now and then, with all sessions, and start it again, or what takes over."""
         while True:
             await asyncio.sleep(dice.uniform(0.5, 1.5) * every)
-            self.harm["kill -9 PostgreSQL"] += 1
+            self.harm[store.harm] += 1
             # Both in this thread: a cancelled task waits for no other, and all would end without a store.
             store.kill()
             try:
                 await asyncio.sleep(dice.uniform(0, 2))
             finally:
                 store.start()
+            if isinstance(store, PostgresPair):
+                await asyncio.to_thread(store.add_standby)
 
     def close(self) -> None:
         """Kill all."""

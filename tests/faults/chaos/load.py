@@ -13,6 +13,7 @@ from tests.faults.chaos.checker import ENDED, SECRET
 from tests.faults.chaos.fleet import Fleet
 from tests.faults.chaos.history import History
 
+from ringi.domain.events import WEBHOOK_EVENTS
 from ringi.server.auth.authenticator import Keys
 
 PATIENCE = 10.0
@@ -155,6 +156,16 @@ class Load:
         """Ask once more, and return when the feed has told so: then it has told of all before."""
         await self._agent.insist("ask", "POST", "/v1/requests", "last", {"id": "last", "title": f"{ORDER} last?"})
         while not any(call.op == "told" and call.request == "last" for call in self._history.calls()):
+            await asyncio.sleep(0.2)
+
+    async def deliver(self) -> None:
+        """Return when the receiver was sent what the feed has told."""
+        while True:
+            calls = [call for call in self._history.calls() if call.op in ("told", "sent")]
+            sent = {(call.request, call.seen["event"]) for call in calls if call.op == "sent"}
+            noticed = {(call.request, call.seen["event"]) for call in calls if call.op == "told"}
+            if all(event not in WEBHOOK_EVENTS or (id, event) in sent for id, event in noticed):
+                return
             await asyncio.sleep(0.2)
 
     async def _ask(self, pause: float) -> None:
