@@ -40,6 +40,15 @@ REMEDIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
+def clean_text(text: str) -> str:
+    """Return text without characters that a store refuses: NUL and lone surrogates.
+
+    Args:
+        text: Any text, such as the output of a model.
+    """
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
+
+
 def jsonable(value: object) -> Any:
     """Return the value as plain JSON data: models by alias, times as RFC 3339.
 

@@ -6,9 +6,9 @@ from ringi.base.extras import lazy_exports
 from ringi.runs.agent import State, no_output
 
 if TYPE_CHECKING:
+    from ringi.base.canonical_json import clean_text
     from ringi.runs.cleanup import is_asked_by, open_requests, requests_of_run
     from ringi.runs.context import RunContext, idempotency_key, run_context
-    from ringi.runs.model_form import clean_text
     from ringi.runs.operations import abandon
     from ringi.runs.reconciler import record_pages, resumes_run
     from ringi.runs.run import clean_json, graph_state

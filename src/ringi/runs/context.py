@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar, get_args
 
-from ringi.base.canonical_json import canonical, digest, jsonable, short_json_hash
+from ringi.base.canonical_json import canonical, clean_text, digest, jsonable, short_json_hash
 from ringi.base.loops import running_loop
 from ringi.base.outages import OutageError, report_outages
 from ringi.base.texts import reason_of
@@ -24,7 +24,6 @@ from ringi.errors import ConflictError, InvalidError, RingiError, UnavailableErr
 from ringi.forms.arguments import Schema, is_schema_usable
 from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import FACTS
-from ringi.runs.model_form import clean_text
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
-from ringi.base.canonical_json import refuse_repeated_json_keys
+from ringi.base.canonical_json import clean_text, refuse_repeated_json_keys
 from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.domain.ask import Ask, Decision, request_content_digest
 from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
@@ -138,15 +138,6 @@ def _unread(text: str, why: str) -> ExtractedForm:
         with suppress(ValueError):
             return ExtractedForm(before + clean_text(json.loads(match[1], strict=False)), None, why)
     return ExtractedForm(text, None, why)
-
-
-def clean_text(text: str) -> str:
-    """Return text without characters that a store refuses: NUL and lone surrogates.
-
-    Args:
-        text: Any text, such as the output of a model.
-    """
-    return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 class ModelAsk(NamedTuple):

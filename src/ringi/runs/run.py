@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from ringi.base.canonical_json import clean_text
 from ringi.base.texts import reason_of
 from ringi.contracts.backend import Backend, Stream, StreamItem, read_whole_stream
 from ringi.contracts.runtime import FrameworkState, Question
@@ -29,7 +30,6 @@ from ringi.policy.rules import OTHERWISE, PolicyDenial
 from ringi.runs.agent import Agent
 from ringi.runs.context import RunContext
 from ringi.runs.messages import RunImages, saver_with_images
-from ringi.runs.model_form import clean_text
 
 OF_RULE = ("title", "priority", "expires_in")
 """The parts of a question that a rule can set, besides its people and decisions."""

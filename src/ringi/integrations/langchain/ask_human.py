@@ -14,6 +14,7 @@ from langchain_core.tools import BaseTool, ToolException
 from langgraph.config import get_stream_writer
 from langgraph.prebuilt import ToolRuntime
 
+from ringi.base.canonical_json import clean_text
 from ringi.domain.ask import Ask, Response, parse_body
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
@@ -21,7 +22,7 @@ from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairedForm, repair_form_fields
 from ringi.integrations.langgraph import ask_question
-from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT, clean_text
+from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT
 from ringi.runs.stream_writer import SAY, TOOL_CALL_ID
 from ringi.runtimes.langgraph.graph_run import MAX_FIELDS, run_asks_people
 

@@ -19,6 +19,7 @@ from langgraph.managed.is_last_step import RemainingStepsManager
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from ringi.base.canonical_json import clean_text
 from ringi.base.outages import OutageError
 from ringi.base.settings import SettingError
 from ringi.base.texts import Sentence, reason_of, sentences_text
@@ -27,7 +28,6 @@ from ringi.domain.thread import FenceError
 from ringi.errors import RingiError
 from ringi.integrations.finish_words import FinishDecision, parse_finish_decision
 from ringi.integrations.langgraph import ask_question
-from ringi.runs.model_form import clean_text
 from ringi.runtimes.langgraph.graph_run import run_asks_people
 from ringi.runtimes.langgraph.graphs import HOOKS
 

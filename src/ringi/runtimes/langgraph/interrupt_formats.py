@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from ringi.backends.fenced_saver import without_interrupt_place
-from ringi.base.canonical_json import canonical, jsonable
+from ringi.base.canonical_json import canonical, clean_text, jsonable
 from ringi.base.settings import SettingError
 from ringi.domain.ask import ANSWER, Ask, Button, Decision, request_content_digest
 from ringi.domain.request import Request
@@ -20,7 +20,6 @@ from ringi.errors import InvalidError
 from ringi.forms import json_schema
 from ringi.forms.arguments import Schema
 from ringi.runs.context import DECISIONS, UndecidedError, approval_question, decision_on_call
-from ringi.runs.model_form import clean_text
 
 ENVELOPE = "ringi"
 """The key of a Ringi question, and of its answer, within an interrupt."""

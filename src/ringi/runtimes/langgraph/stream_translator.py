@@ -14,9 +14,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 
+from ringi.base.canonical_json import clean_text
 from ringi.contracts.runtime import Output
 from ringi.domain.record import RUN
-from ringi.runs.model_form import VisibleText, clean_text
+from ringi.runs.model_form import VisibleText
 from ringi.runs.run import clean_json, storable_json_text
 from ringi.runs.stream_writer import SAY
 

@@ -16,9 +16,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.tracers.context import register_configure_hook
 
+from ringi.base.canonical_json import clean_text
 from ringi.domain.thread import ModelCalls
 from ringi.inbox import tracing
-from ringi.runs.model_form import clean_text
 
 WRAPPER_MODEL = "ringi_wrapper_model"
 """The tag of a chat model that only forwards to another one: the calls of the other one are counted."""
