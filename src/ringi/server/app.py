@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache, partial
 from importlib.metadata import version
@@ -14,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
@@ -106,7 +105,7 @@ class App:
         self._shortcut = RouteShortcut(verbs.hottest, compressed)
         guard = SecurityMiddleware(self._handle, settings, AuditorReadLog(backend))
         self._guard, self._proxy = allow_configured_origins(guard, settings), settings.proxy
-        self._is_copy, self._bodies = settings.no_deliveries, Counter[Caller]()
+        self._is_copy, self._bodies = settings.no_deliveries, dict[Caller, int]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI call.
@@ -132,7 +131,9 @@ class App:
             await self._note_person(token.principal)
             caller = scope["state"][CALLER] = token.principal[:3]
             if scope["method"] in WRITES:
-                body = BodyOfCaller(self._bodies, caller, partial(self._receive_unless_revoked, receive, token), send)
+                # A body may arrive long after its headers, by which the route has authenticated the caller.
+                check = partial(self._auth.refuse_revoked, token)
+                body = BodyOfCaller(self._bodies, caller, check, receive, send)
                 try:
                     return await self._shortcut(scope, body.receive, body.send)
                 finally:
@@ -141,18 +142,13 @@ class App:
 
     def _token_of(self, scope: Scope) -> VerifiedToken | None:
         # Only the route renews a session and records a read.
-        scope = {name: scope[name] for name in scope if name not in (NEW_COOKIES, READERS)}
+        scope = dict(scope)
+        scope.pop(NEW_COOKIES, None)
+        scope.pop(READERS, None)
         try:
             return self._auth.verified_token(scope)
         except RingiError:
             return None  # The route refuses the call.
-
-    async def _receive_unless_revoked(self, receive: Receive, token: VerifiedToken) -> Message:
-        message = await receive()
-        # A body may arrive long after its headers, by which the route has authenticated the caller.
-        if message["type"] == "http.request":
-            self._auth.refuse_revoked(token)
-        return message
 
     async def _note_person(self, person: Principal) -> None:
         if person.role not in ("person", "admin") or person is LOCAL:

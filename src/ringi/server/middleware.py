@@ -6,8 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any
@@ -250,29 +249,37 @@ class BodyOfCaller:
     Args:
         held: The bytes of each caller's calls that are not answered yet.
         caller: The caller.
+        check: Raises if the caller may no longer call; it is called with each part.
         receive: Returns the parts of the body.
         send: Sends the parts of the reply.
     """
 
-    __slots__ = ("_caller", "_held", "_own", "_receive", "_send")
+    __slots__ = ("_caller", "_check", "_held", "_own", "_receive", "_send")
 
-    def __init__(self, held: Counter[Caller], caller: Caller, receive: Receive, send: Send) -> None:
-        self._held, self._caller, self._receive, self._send, self._own = held, caller, receive, send, 0
+    def __init__(
+        self, held: dict[Caller, int], caller: Caller, check: Callable[[], object], receive: Receive, send: Send
+    ) -> None:
+        self._held, self._caller, self._own = held, caller, 0
+        self._check, self._receive, self._send = check, receive, send
 
     async def receive(self) -> Message:
         """Return the next part, or raise `UnavailableError` above the limit."""
         message = await self._receive()
+        if message["type"] != "http.request":
+            return message
+        self._check()
         size = len(message.get("body", b""))
         self._own += size
-        self._held[self._caller] += size
-        if MAX_BODIES < self._held[self._caller] != self._own:
+        sent = self._held[self._caller] = self._held.get(self._caller, 0) + size
+        if MAX_BODIES < sent != self._own:
             what = f"{self._caller[2]!r} sends more than {MAX_BODIES} bytes at once: send one call after another"
             raise UnavailableError(what, 1, code="limit")
         return message
 
     async def send(self, message: Message) -> None:
         """Send a part of the reply, which ends the use of the body."""
-        self.end()
+        if self._own:
+            self.end()
         await self._send(message)
 
     def end(self) -> None:
