@@ -29,7 +29,7 @@ RUNTIME_TESTS = tuple(
 )
 TYPED_PACKAGES = ("ringi.runtimes.openai_agents", "ringi.runtimes.pydantic_ai", "ringi.demo.frameworks")
 """The packages whose types are checked with the frameworks installed: in .venv a framework is `Any`."""
-FRAMEWORK_MATRIX = [PYTHON, "-m", "scripts.framework_matrix"]
+VERSION_MATRIX = [PYTHON, "-m", "scripts.version_matrix"]
 UI = ROOT / "ui"
 PROCESSORS = os.cpu_count() or 1
 AT_ONCE = ["-n", str(min(8, 2 * PROCESSORS)), "--dist", "loadfile", "--no-loadscope-reorder"]
@@ -131,13 +131,13 @@ def stores_tier(_: list[str]) -> None:
 
 
 def every_tier(_: list[str]) -> None:
-    """Run every test on every store, with old servers, chaos, the wheel, the docs and each framework alone."""
+    """Run every test on every store, with old servers, chaos, the wheel, the docs, oldest and newest dependencies."""
     prepare_browser()
-    is_matrix_right = passes("framework matrix", FRAMEWORK_MATRIX)
+    is_matrix_right = passes("version matrix", VERSION_MATRIX)
     with_page("all")
     with_system_browser()
     if not is_matrix_right:
-        raise StepError("failed: framework matrix")
+        raise StepError("failed: version matrix")
 
 
 def prepare_browser() -> None:
@@ -216,10 +216,10 @@ def bench_learning(arguments: list[str]) -> None:
 
 
 def frameworks(arguments: list[str]) -> None:
-    """Run the tests of the agent frameworks; `matrix` runs each alone, oldest and newest; others go to pytest."""
+    """Run the tests of the agent frameworks; `matrix` tests the oldest and newest dependencies; others go to pytest."""
     setup([])
     if arguments[:1] == ["matrix"]:
-        run([*FRAMEWORK_MATRIX, *arguments[1:]])
+        run([*VERSION_MATRIX, *arguments[1:]])
         return
     if not fits(FRAMEWORKS_PYTHON):
         shutil.rmtree(FRAMEWORKS, ignore_errors=True)

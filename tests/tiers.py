@@ -129,7 +129,7 @@ PLACES = {
     "tests/test_docs.py": "all",
     "tests/test_architecture.py": "check",
     "tests/test_deploy.py": "check",
-    "tests/test_framework_versions.py": "check",
+    "tests/test_versions.py": "check",
     "tests/test_language.py": "check",
     "tests/test_mutations.py": "check",
     "tests/test_patterns.py": "check",

@@ -137,7 +137,7 @@ async def serving(provider: Provider, host: str = "127.0.0.1") -> AsyncIterator[
     """Serve a provider on a free port, under a name of this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         provider.issuer = f"http://{host}:{listener.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(provider.app, log_level="error", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(provider.app, log_level="error", lifespan="off", ws="none"))
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(server._serve([listener]))
         await until(lambda: server.started)
