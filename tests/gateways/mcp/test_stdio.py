@@ -220,7 +220,7 @@ async def test_stdout_carries_the_protocol_only(home: Path, tmp_path: Path, inbo
     script = tmp_path / "noisy.py"
     start = NOISE.replace('print("printed at the start")\n', "")
     script.write_text(f"{start}\nimport sys\nsys.argv = ['ringi', 'mcp']\nfrom ringi.cli import main\nmain()\n")
-    noisy = Stdio(plain_environment(RINGI_HOME=str(home)), (COMMAND[0].replace("ringi", "python"), str(script)))
+    noisy = Stdio(plain_environment(RINGI_HOME=str(home)), (str(Path(COMMAND[0]).with_name("python")), str(script)))
     async with connected(noisy, "sdk", "2025-11-25") as model:
         asked = await model.call("ask_human", title="Go?")
         assert (await model.call("get_request", id=asked["id"], wait=0))["status"] == "pending"
