@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -205,4 +206,5 @@ async def test_an_erasure_of_the_administrator_s_words_removes_the_name_of_the_p
     await offboard(inbox, "dee", "root")
     await inbox.trail.erase(person="dee", by="root")
     events = await inbox.events(request_id="ringi:away")
-    assert "dee" not in "".join(str(event.payload) for event in events)
+    # As a word: a digest may contain these letters.
+    assert "dee" not in re.findall(r"\w+", "".join(str(event.payload) for event in events))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -157,7 +158,8 @@ async def test_the_trail_has_the_absence_and_an_erasure_removes_it(world: World)
     assert after.is_sound
     events = await world.inbox.events(request_id="ringi:away")
     assert "ann" not in "".join(event.model_dump_json() for event in events).replace("finance", "")
-    assert "dee" not in "".join(str(event.payload) for event in events)
+    # As a word: a digest may contain these letters.
+    assert "dee" not in re.findall(r"\w+", "".join(str(event.payload) for event in events))
     assert (await world.client(name="dee").get("/v1/away")).json()["deputy_for"] == []
 
 
