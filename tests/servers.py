@@ -177,12 +177,8 @@ class PostgresPair:
 @contextlib.contextmanager
 def postgres_pair() -> Iterator[PostgresPair]:
     """Give a PostgreSQL with a standby."""
-    with _folder("ringi-postgres-") as folder:
-        pair = PostgresPair(folder)
-        try:
-            yield pair
-        finally:
-            pair.close()
+    with _folder("ringi-postgres-") as folder, contextlib.closing(PostgresPair(folder)) as pair:
+        yield pair
 
 
 class PgBouncer:
@@ -239,12 +235,8 @@ def _copied(source: Path, target: Path) -> None:
 @contextlib.contextmanager
 def mortal_postgres() -> Iterator[MortalPostgres]:
     """Give a PostgreSQL to kill."""
-    with _folder("ringi-postgres-") as folder:
-        server = MortalPostgres(folder)
-        try:
-            yield server
-        finally:
-            server.close()
+    with _folder("ringi-postgres-") as folder, contextlib.closing(MortalPostgres(folder)) as server:
+        yield server
 
 
 @contextlib.contextmanager

@@ -37,7 +37,7 @@ async def test_the_rules_hold_while_postgres_dies_too(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 async def test_the_rules_hold_while_a_standby_takes_over_behind_pgbouncer(tmp_path: Path) -> None:
-    figures = await chaos_with_failovers(tmp_path, Plan(20, every=2))
+    figures = await chaos_with_failovers(tmp_path, Plan(40, every=2))
 
     assert figures["broken"] == {name: [] for name in RULES}
     assert min(figures["harm"]["failover"], figures["answers acknowledged"], figures["deliveries"]) > 1
