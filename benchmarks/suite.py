@@ -61,7 +61,7 @@ BENCHES: dict[str, Bench] = {
     "postgres": postgres.on_postgres,
     "statements": statements.on_postgres,
     "page-postgres": page_postgres.first_load,
-    "ten-million": ten_million.beside_a_thousandth,
+    "ten-million": ten_million.beside_ten_thousand,
     "urgent": urgent.on_sqlite,
     "urgent-postgres": urgent.on_postgres,
     "urgent-redis": urgent.on_redis,

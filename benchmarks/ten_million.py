@@ -1,12 +1,13 @@
-"""A PostgreSQL store of ten million ended and a hundred thousand pending requests, beside one of a thousandth.
+"""A PostgreSQL store of ten million ended and a hundred thousand pending requests, beside one of ten thousand.
 
 The rows are copied; `compare` fails unless they equal what Ringi writes, with their events and their chain. It needs
-about a gigabyte for each 150,000 requests, and hours: `RINGI_BENCH_ENDED` takes fewer.
+about a gigabyte for each 120,000 requests, and hours: `RINGI_BENCH_ENDED` takes fewer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import time
@@ -15,6 +16,7 @@ from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from statistics import median
+from typing import NamedTuple
 
 from tests.servers import mortal_postgres
 
@@ -33,9 +35,11 @@ from ringi.domain.voting import Decider
 from ringi.testing.factories import answer_to
 
 ENDED = int(os.environ.get("RINGI_BENCH_ENDED", "10_000_000"))
-PENDING, SMALLER = ENDED // 100, 1_000
+PENDING, SMALLER = ENDED // 100, max(1, ENDED // 10_000)
 ROUNDS, LOADS, ERASED = 7, 15, 50
 VERIFIED = min(10_000, ENDED // 10)
+LEAST_SHOWN = 10
+CYCLES, CALLERS = 500, 16
 LONGEST_AGE = timedelta(days=730)
 PATHS = {
     "pending, list of 50": "/v1/requests?status=pending",
@@ -50,7 +54,7 @@ PATHS = {
 }
 
 
-async def beside_a_thousandth() -> list[Row]:
+async def beside_ten_thousand() -> list[Row]:
     """Measure a large and a small schema of one server, in turns."""
     with ExitStack() as stack:
         server = stack.enter_context(mortal_postgres())
@@ -60,7 +64,8 @@ async def beside_a_thousandth() -> list[Row]:
             url = f"{server.url}?schema=of{share}"
             homes.append(Home(stack.enter_context(folder()), url))
             await page_postgres.fill(url, (ENDED + PENDING) // share, partial(write, share))
-        return [*await over_http(homes), *await erasures(homes), await verified(homes[-1].url)]
+        disk = await disk_of_a_request(homes[-1].url)
+        return [*await over_http(homes), *disk, *await erasures(homes), await verified(homes[-1].url)]
 
 
 def some_histories(start: int, pending: int, count: int) -> Iterator[History]:
@@ -85,7 +90,8 @@ def write(share: int, url: str, start: int, count: int) -> int:
 
 async def over_http(homes: list[Home]) -> list[Row]:
     """Return the time of each path, the time of the start, and the memory, of the large store and the small one."""
-    what = f"PostgreSQL, {ENDED:,} ended and {PENDING:,} pending against a {SMALLER:,}th"
+    sizes = [f"{ENDED // share:,} ended and {PENDING // share:,} pending" for share in (1, SMALLER)]
+    what = f"PostgreSQL, {' against '.join(sizes)}"
     starts, servers = list[float](), list[Served]()
     async with AsyncExitStack() as stack:
         for home in homes:
@@ -99,8 +105,13 @@ async def over_http(homes: list[Home]) -> list[Row]:
             for name, path in PATHS.items():
                 for caller, rounds in zip(callers, times[name], strict=True):
                     rounds.append(median([await timed(caller, path) for _ in range(LOADS)]))
+        cycles = [[await asked_and_answered(server) for server in servers] for _ in range(ROUNDS)]
         memory = [server.resident() / 1e6 for server in servers]
     rows = [Row(f"{what}: {name}, p50", "ms", large, small, at_most=1.5) for name, (small, large) in times.items()]
+    (few_paces, few_costs), (paces, costs) = (zip(*side, strict=True) for side in zip(*cycles, strict=True))
+    cycle = f"{what}: asked and answered, {CALLERS} callers"
+    rows.append(Row(cycle, "1/s", paces, few_paces))
+    rows.append(Row(f"{cycle}, processor time of the server", "ms", costs, few_costs, at_most=1.5))
     rows.append(Row(f"{what}: memory of the server after it", "MB", memory[1:], memory[:1], at_most=1.5))
     return [*rows, Row(f"{what}: start of a server", "s", starts[1:], starts[:1])]
 
@@ -109,6 +120,52 @@ async def timed(caller: Caller, path: str) -> float:
     began = time.perf_counter()
     await found(caller, path)
     return (time.perf_counter() - began) * 1e3
+
+
+class Cycles(NamedTuple):
+    """How fast a server takes questions and their answers."""
+
+    pace: float
+    """A second."""
+    cost: float
+    """The processor time of the server for each, in milliseconds."""
+
+
+async def asked_and_answered(server: Served) -> Cycles:
+    """Let some callers ask over HTTP and answer, one question after another each."""
+    action = {"name": "refund", "args": {"order": "A-1", "amount": 40}}
+
+    async def cycle(agent: Caller, person: Caller) -> None:
+        for _ in range(CYCLES // CALLERS):
+            _, asked = await agent.post("/v1/requests", {"title": "Run refund?", "action": action})
+            request = json.loads(asked)
+            answer = {"decision": "approve", "digest": request["digest"]}
+            status, reply = await person.post(f"/v1/requests/{request['id']}/respond", answer)
+            if status != 200:
+                raise RuntimeError(f"status {status}: {reply[:300]!r}")
+
+    async with AsyncExitStack() as stack:
+        callers = [await stack.enter_async_context(Caller(server, role)) for role in ("agent", "ann") * CALLERS]
+        cpu, began = server.processor_seconds(), time.perf_counter()
+        await asyncio.gather(*map(cycle, callers[::2], callers[1::2]))
+        took = time.perf_counter() - began
+    count = CYCLES // CALLERS * CALLERS
+    return Cycles(count / took, (server.processor_seconds() - cpu) / count * 1e3)
+
+
+async def disk_of_a_request(url: str) -> list[Row]:
+    """Return the size of each table with its indexes, for one of the requests."""
+    sql = """SELECT relname, pg_total_relation_size(oid), pg_indexes_size(oid) FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace ORDER BY 2 DESC"""
+    async with PostgresDatabase(url) as database:
+        tables = await database.fetch(sql)
+    count = ENDED + PENDING
+    parts = [
+        Row(f"disk of a request: {name}, with indexes of {indexes / count:,.0f} B", "B", [size / count])
+        for name, size, indexes in tables
+        if size / count >= LEAST_SHOWN
+    ]
+    return [Row("disk of a request", "B", [sum(size for _, size, _ in tables) / count]), *parts]
 
 
 async def erasures(homes: list[Home]) -> list[Row]:
