@@ -49,6 +49,7 @@ PATHS = {
     "ended, search, 10 hits": "/v1/requests?status=completed&q=perfume",
     "ended, search, every row hits": "/v1/requests?status=completed&q=refund",
     "ended, of a tool": "/v1/requests?status=completed&tool=refund",
+    "ended, of an agent without any": "/v1/requests?status=completed&agent=nobody&order=ended",
     "counts of the inbox": "/v1/requests/counts",
     "audit trail, newest": "/v1/audit?limit=50",
 }

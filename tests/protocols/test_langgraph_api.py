@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, TypedDict
 
@@ -13,6 +14,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import UnprocessableEntityError
 from tests.server.world import World, open_world, until
 
+from ringi.protocols.langgraph_api.access import CallerAccess
 from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import Agent
 
@@ -498,3 +500,21 @@ async def test_everything_under_the_digest_is_shown(world: World) -> None:
     assert value["action_request"]["action"] == "Ship?"
     for words in ("Now.", "Reason", "late", "sesame", "Ship it", "urgent", "none"):
         assert words in value["description"], words
+
+
+async def test_few_searches_at_once_hold_their_threads_in_memory(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, most, is_over = 0, 0, asyncio.Event()
+
+    async def search(self: CallerAccess, criteria: object) -> list[Any]:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await is_over.wait()
+        running -= 1
+        return []
+
+    monkeypatch.setattr(CallerAccess, "search", search)
+    calls = [asyncio.create_task(tool(world).post("threads/search", json={})) for _ in range(10)]
+    await until(lambda: running >= 4)
+    is_over.set()
+    assert ({(await call).status_code for call in calls}, most) == ({200}, 4)

@@ -191,6 +191,17 @@ async def test_a_page_of_threads_that_is_full_and_the_last_has_none_after_it(wor
     assert (len(page["items"]), page["next"]) == (2, None)
 
 
+async def test_a_page_of_threads_ends_with_the_first_that_fill_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(4):
+        await world.runner.start("default", f"t{n}", "two_questions", {}, by="ann" if n % 2 else "bob")
+    monkeypatch.setattr("ringi.runs.runner.MAX_PAGE_BYTES", 1)
+    page = (await world.client("person").get("/v1/threads")).json()
+    assert ([item["id"] for item in page["items"]], bool(page["next"])) == (["t3"], True)
+    assert await listed(world, "person", "ann") == ["t3", "t2", "t1", "t0"]
+
+
 async def listed(world: World, role: str, name: str) -> list[str]:
     client, seen, cursor = world.client(role, name), list[str](), ""
     while True:

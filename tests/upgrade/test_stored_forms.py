@@ -31,8 +31,8 @@ DIGESTS = {
     "GrantEntry": "1141819132953364c46bb253a98b1fcc",
     "Pause": "2bb166bd684d69d04401c0803e944bdf",
     "Absence": "8fd0210a6a5abc6affe31e0ccdb082d4",
-    "sqlite": "428f56b2baed75499bc601abcdfa07f6",
-    "postgres": "ef74ad1706ae2dc92f430aec2d43b2f2",
+    "sqlite": "1d7435d5b694c0fa10abe49eb8a915f3",
+    "postgres": "c3ad8988d055413987484eb197915f88",
 }
 CHANGED = "is stored in another form: change its digest here and add a case to the upgrade test in the same commit"
 TEXTS = ("title", "description")

@@ -98,6 +98,10 @@ class Board(NamedTuple):
         assert (await self.approve(self.yan, await self.get("requests/votes")))["status"] == "completed"
         assert await self.use_grant("after") == 2
         await self.decide(len(self.threads))
+        for name in self.names:
+            # From the index by agent, which an older version did not have.
+            ended = (await self.get(f"requests?agent={name}&order=ended&limit=200"))["items"]
+            assert {f"{name}-{n}" for n in range(THREADS)} <= {request["thread_id"] for request in ended}
         async with asyncio.timeout(LIMIT):
             while (await self.get("requests/held"))["status"] != "completed":
                 await Wakeup().wait(0.2)

@@ -34,6 +34,8 @@ PAYLOAD = 1 + EVENT_COLUMNS.index("payload")
 Columns = dict[str, Any]
 log = logging.getLogger(__name__)
 Body = str | bytes
+LOW = "low"
+"""The tier of most requests, which has no index."""
 LARGE = 8192
 """Bytes of a stored record above which a bounded page reads it alone: first the page has only a reference to it."""
 
@@ -62,7 +64,7 @@ def record_columns(record: Record) -> Columns:
             columns |= {
                 "tool": record.action.name if record.action else None,
                 "agent": record.agent,
-                "tier": record.tier or "low",
+                "tier": record.tier or LOW,
                 "rank": urgency_rank(record),
                 "deadline": unix_microseconds(record.deadline) if record.deadline else None,
             }

@@ -36,10 +36,10 @@ class ServerComponents:
     """The settings of the server."""
     deliveries: Deliveries
     """Deliveries to webhooks and e-mail."""
-    _counting: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 4))
-    """Taken while many requests are in memory for a few figures."""
+    large_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 4), init=False)
+    """Taken while more than a page of records is in memory."""
 
     async def requests_to_count(self, inbox: StoreInbox, query: Query) -> list[Request]:
         """Return the newest matching requests for a summary; a `CutPage` if they are larger than what is read."""
-        async with self._counting:
+        async with self.large_reads:
             return await inbox.search(query.model_copy(update={"max_bytes": 4 * MAX_PAGE_BYTES}))

@@ -25,12 +25,13 @@ PROBES = 200
 """Blocks that it takes to find out which of a person's lists are empty. Among many an index is a level deeper."""
 FILL = """
 INSERT INTO requests (tenant, id, version, created_at, status, kind, priority, audiences, ended_at, unacknowledged,
-  attention, unexecuted, tier, rank, body)
+  attention, unexecuted, agent, tier, rank, body)
 SELECT 'tenant-1', 'request-' || n, 1, $2::bigint + n * 1000, CASE WHEN n % 4 = 0 THEN 'cancelled' ELSE 'pending' END,
   CASE WHEN n % $1 = 9 THEN 'finish' ELSE 'approval' END, CASE WHEN n % $1 = 7 THEN 'high' ELSE 'normal' END,
   ARRAY['*', CASE WHEN n % $1 = 5 THEN 'group:few' ELSE 'group:most' END],
   CASE WHEN n % 4 = 0 THEN $2::bigint + n * 1000 END, false, false, n % $1 = 3,
-  'low', CASE WHEN n % $1 = 7 THEN 15 ELSE 23 END, $4
+  CASE WHEN n % $1 = 11 THEN 'rare' ELSE 'common' END, CASE WHEN n % $1 = 13 THEN 'high' ELSE 'low' END,
+  CASE WHEN n % $1 = 7 THEN 15 ELSE 23 END, $4
 FROM generate_series($3::integer, $5::integer) AS n
 """
 TEXTS = """
@@ -44,14 +45,15 @@ BODY = a_request()[0].model_dump_json()
 EVE = Viewer(name="eve", groups=("few",))
 ADA = Viewer(name="ada", groups=("few", "most"))
 PENDING = Query(tenant="tenant-1", statuses=("pending",), limit=PAGE)
+RARELY: list[dict[str, Any]] = [
+    *({"agent": "rare"}, {"agent": "nobody"}, {"tier": "high"}, {"kind": "finish"}, {"priority": "high"})
+]
 FILTERS: list[dict[str, Any]] = [
     {},
     {"statuses": ()},
     {"statuses": ("completed", "cancelled")},
-    {"kind": "finish"},
     {"statuses": (), "unexecuted": True},
     {"statuses": (), "unexecuted": True, "viewer": ADA},
-    {"priority": "high"},
     {"viewer": ADA},
     {"viewer": EVE},
     {"viewer": EVE, "kind": "finish"},
@@ -64,6 +66,9 @@ FILTERS: list[dict[str, Any]] = [
     {"text": "交換"},
     {"text": "nowhere"},
     {"text": "返金", "viewer": EVE},
+    *({**some, **more} for some in RARELY for more in ({}, {"statuses": ()}, {"order": "ended", "statuses": ()})),
+    {"agent": "common"},
+    {"agent": "rare", "text": "返金"},
 ]
 
 

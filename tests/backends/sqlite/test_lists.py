@@ -65,6 +65,7 @@ def fill(connection: sqlite3.Connection, count: int) -> list[Request]:
             priority="high" if n % every == 7 else None,
             due_at=NOON + timedelta(seconds=n) if n % 3 == 0 else None,
             by="rare" if n % every == 11 else "common",
+            tier="high" if n % every == 13 else None,
         )
         save_sqlite_record(connection, sqlite_record_change(request, event))
         if n % 4 == 0:
@@ -111,13 +112,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Filled]]:
 EVE = Viewer(name="eve", groups=("few",))
 ADA = Viewer(name="ada", groups=("few", "most"))
 PENDING = Query(tenant="tenant-1", statuses=("pending",), limit=PAGE)
+RARELY: list[dict[str, Any]] = [
+    *({"agent": "rare"}, {"agent": "nobody"}, {"tier": "high"}, {"kind": "finish"}, {"priority": "high"})
+]
 FILTERS: list[dict[str, Any]] = [
     {},
     {"statuses": ()},
     {"statuses": ("completed", "cancelled")},
     {"statuses": ("completed", "expired")},
-    {"kind": "finish"},
-    {"priority": "high"},
     {"viewer": ADA},
     {"viewer": EVE},
     {"viewer": EVE, "kind": "finish"},
@@ -132,6 +134,9 @@ FILTERS: list[dict[str, Any]] = [
     {"text": "nowhere"},
     {"text": "返金", "viewer": EVE},
     {"text": "返金", "statuses": ("completed",)},
+    *({**some, **more} for some in RARELY for more in ({}, {"statuses": ()}, {"order": "ended", "statuses": ()})),
+    {"agent": "common"},
+    {"agent": "rare", "text": "返金"},
 ]
 
 

@@ -17,6 +17,7 @@ from ringi.backends.rows import (
     EVERYTHING,
     LARGE,
     LISTED,
+    LOW,
     TABLES,
     query_conditions,
     query_partitions,
@@ -31,6 +32,9 @@ from ringi.domain.request import Request
 
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
 TEXT = f"FROM texts WHERE {SAME.format('texts')} AND texts.created_at = shown.created_at"
+OF_SHELF = """(requests.tenant, requests.id) IN (
+  SELECT tenant, id FROM shown WHERE tenant = ? AND audience = ? AND shelf = ANY(?::text[])
+)"""
 UNSETTLED = "(status = 'pending' OR unacknowledged OR attention)"
 UNSETTLED_OF_THREADS = f"""
 SELECT wanted.n, found.body
@@ -115,11 +119,6 @@ def index_term_number(tenant: str, term: str) -> int:
     """Return the number of a tenant's term; if two terms share one, a search reads both."""
     number = crc32(term.encode("utf-8", "replace"), crc32(tenant.encode("utf-8", "replace")))
     return number - 2**31
-
-
-def query_term_numbers(query: Query) -> list[int]:
-    """Return the numbers of the terms of a query's text."""
-    return [index_term_number(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
 
 
 def postgres_matching_lists(listing: OrderedListing) -> list[list[str]]:
@@ -255,14 +254,40 @@ def text_scan_statement(listing: OrderedListing, size: int) -> PostgresStatement
 
 
 def gather_bodies_statement(
-    kind: type[Record], listing: OrderedListing, terms: Sequence[int] = ()
+    kind: type[Record], listing: OrderedListing, condition: PostgresStatement | None = None
 ) -> PostgresStatement:
-    """Return the statement for the bodies of a page from another index, such as that of terms: fast if few match."""
+    """Return the statement for the bodies of a page from another index, such as that of terms: fast if few match.
+
+    Args:
+        kind: The class of the records.
+        listing: The page.
+        condition: A further condition, for which there is an index, with `?` for its values.
+    """
     where, tables = all_query_conditions(kind, listing)
-    if terms:
-        where.add("texts.terms @> ?::integer[]", list(terms))
+    if condition:
+        where.add(condition.sql, *condition.values)
     end = order_and_limit_clause(where.place(TABLES[kind.record], listing), listing)
     return PostgresStatement(f"SELECT {postgres_body(listing.query)} FROM {tables} WHERE {where} {end}", where.values)
+
+
+def term_condition(query: Query) -> PostgresStatement | None:
+    """Return the condition that a request has the terms of a query's text; None without such terms."""
+    numbers = [index_term_number(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
+    return PostgresStatement("texts.terms @> ?::integer[]", [numbers]) if numbers else None
+
+
+def rare_condition(listing: OrderedListing) -> PostgresStatement | None:
+    """Return the condition that the lists do not answer and few may match, for its index; None without one."""
+    query = listing.query
+    if listing.is_ascending:
+        return None
+    if query.tier not in (None, LOW):
+        return PostgresStatement(f"requests.tier <> '{LOW}'", [])
+    if query.agent is not None:
+        return PostgresStatement("requests.agent IS NOT NULL", [])
+    if listing.spans[0].key == "ended_at" and (query.kind is not None or query.priority is not None):
+        return PostgresStatement(OF_SHELF, [query.tenant, EVERYTHING, query_partitions(query)])
+    return None
 
 
 def all_query_conditions(kind: type[Record], listing: OrderedListing) -> tuple[PostgresWhere, str]:

@@ -8,8 +8,10 @@ the two, so the first to finish is used.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import Any, TypeVar
 
 from ringi.backends.orders import OrderedListing, ordered_listing
 from ringi.backends.postgres import lists
@@ -18,10 +20,11 @@ from ringi.backends.rows import query_has_own_index
 from ringi.domain.record import Query, Record, query_terms
 from ringi.domain.request import Request
 
+T = TypeVar("T")
 FIRST, NEAR, MAX_STEP = 100, 4_000, 100_000
 """Requests scanned at first, the distance at which an end is near, and requests scanned at once."""
 HEAD_START = 0.02
-"""Seconds after which the term index is no longer assumed to be faster."""
+"""Seconds after which the likely fastest way is no longer assumed to be."""
 
 
 async def find_postgres_bodies(database: PostgresDatabase, kind: type[Record], query: Query) -> list[str]:
@@ -32,9 +35,22 @@ async def find_postgres_bodies(database: PostgresDatabase, kind: type[Record], q
     if listing.spans[0].key == "created_at" and query_terms(query.text or ""):
         return await search_postgres_text(database, listing)
     ways = [scan_postgres_lists(database, listing, names) for names in lists.postgres_matching_lists(listing)]
-    if query.text and (terms := lists.query_term_numbers(query)):
+    if terms := lists.term_condition(query):
         ways.append(read_postgres_bodies(database, lists.gather_bodies_statement(kind, listing, terms)))
+    if rare := lists.rare_condition(listing):
+        ways.append(later(read_postgres_bodies, database, lists.gather_bodies_statement(kind, listing, rare)))
+    return await first_of(database, ways)
+
+
+async def first_of(database: PostgresDatabase, ways: Sequence[Coroutine[Any, Any, T]]) -> T:
+    """Return the result of the only way, or the first result of several."""
     return await ways[0] if len(ways) == 1 else await database.first_result(*ways)
+
+
+async def later(way: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+    """Return the result of a way that is not needed if another one is fast."""
+    await asyncio.sleep(HEAD_START)
+    return await way(*arguments)
 
 
 async def count_postgres_matches(database: PostgresDatabase, kind: type[Record], query: Query) -> int:
@@ -43,14 +59,21 @@ async def count_postgres_matches(database: PostgresDatabase, kind: type[Record],
     is_listed = kind is Request and not query_has_own_index(query) and query.tenant is not None
     if is_listed and query_terms(query.text or ""):
         return len(await search_postgres_text(database, listing))
-    statement = lists.count_in_lists_statement(query) if is_listed else None
-    if statement is None:
-        if is_listed:
-            page = lists.index_scan_statement(listing, listing.spans, lists.postgres_matching_lists(listing)[0])
-        else:
-            page = lists.gather_bodies_statement(kind, listing)
-        statement = lists.PostgresStatement(f"SELECT count(*) FROM ({page.sql}) AS found", page.values)
-    ((number,),) = await database.fetch(statement.sql, *statement.values)
+    if not is_listed:
+        return await count_found(database, lists.gather_bodies_statement(kind, listing))
+    if statement := lists.count_in_lists_statement(query):
+        ((number,),) = await database.fetch(statement.sql, *statement.values)
+        return int(number)
+    names = lists.postgres_matching_lists(listing)[0]
+    ways = [count_found(database, lists.index_scan_statement(listing, listing.spans, names))]
+    if rare := lists.rare_condition(listing):
+        ways.append(later(count_found, database, lists.gather_bodies_statement(kind, listing, rare)))
+    return await first_of(database, ways)
+
+
+async def count_found(database: PostgresDatabase, page: lists.PostgresStatement) -> int:
+    """Return the number of rows of a page."""
+    ((number,),) = await database.fetch(f"SELECT count(*) FROM ({page.sql}) AS found", *page.values)
     return int(number)
 
 
@@ -75,15 +98,20 @@ async def scan_postgres_lists(database: PostgresDatabase, listing: OrderedListin
 
 async def search_postgres_text(database: PostgresDatabase, listing: OrderedListing) -> list[str]:
     """Return the bodies of at most `query.limit` requests with a text, newest first."""
-    scan = PostgresListScan(database, listing)
-    await scan.scan_next(FIRST)
-    while not scan.is_done and scan.remaining_estimate <= NEAR:
-        await scan.scan_next(scan.remaining_estimate)
-    terms = lists.query_term_numbers(listing.query)
-    if scan.is_done or not terms:
-        return await scan.finish()
-    by_terms = lists.gather_bodies_statement(Request, listing, terms)
-    return await database.first_result(read_postgres_bodies(database, by_terms), scan.finish(HEAD_START))
+    scan, rare = PostgresListScan(database, listing), lists.rare_condition(listing)
+    terms = lists.term_condition(listing.query)
+    if rare is None:
+        await scan.scan_next(FIRST)
+        while not scan.is_done and scan.remaining_estimate <= NEAR:
+            await scan.scan_next(scan.remaining_estimate)
+        if scan.is_done or terms is None:
+            return await scan.finish()
+        by_terms = lists.gather_bodies_statement(Request, listing, terms)
+        return await database.first_result(read_postgres_bodies(database, by_terms), later(scan.finish))
+    # Even the first hundred with the rare condition may be far apart.
+    pages = [lists.gather_bodies_statement(Request, listing, each) for each in (terms, rare) if each]
+    ways = [later(read_postgres_bodies, database, page) for page in pages]
+    return await database.first_result(scan.finish(), *ways)
 
 
 class PostgresListScan:
@@ -112,9 +140,8 @@ class PostgresListScan:
         if rows:
             self._listing = self._listing._replace(after=tuple(rows[-1][2:]))
 
-    async def finish(self, after: float = 0.0) -> list[str]:
+    async def finish(self) -> list[str]:
         """Scan the rest, in increasingly long steps."""
-        await asyncio.sleep(after)
         while not self.is_done:
             await self.scan_next(min(max(self.remaining_estimate, self._scanned), MAX_STEP))
         return self.bodies

@@ -22,6 +22,7 @@ from ringi.backends.rows import (
     ENDED,
     EVERYTHING,
     LISTED,
+    LOW,
     TABLES,
     query_conditions,
     query_has_own_index,
@@ -268,15 +269,18 @@ class SqliteIndexScan:
         query, spans = self._listing.query, self._listing.spans
         lists = sqlite_matching_lists(query)
         ways = [self._chosen(spans, names) for names in lists]
-        newest = spans if spans[0].key == "created_at" else [IndexSpan("created_at", LEAST, MOST, None)]
-        if self._is_up and (query.text or query.kind):
+        is_newest = spans[0].key == "created_at"
+        newest = spans if is_newest else [IndexSpan("created_at", LEAST, MOST, None)]
+        if not is_newest and (query.kind or (query.text if self._is_up else query.priority)):
             ways += [self._chosen(newest, names) for names in lists]
-        if query.tenant is not None and query.text and self._terms:
-            ways.append(self._chosen(newest, None))
+        if query.tenant is not None:
+            is_rare = not self._is_up and query.tier not in (None, LOW)
+            others = {"terms": query.text and self._terms, "agent": not self._is_up and query.agent, "tier": is_rare}
+            ways += [self._chosen(newest, name) for name, is_asked in others.items() if is_asked]
         return ways
 
-    def _chosen(self, spans: list[IndexSpan], names: list[str] | None) -> Generator[None, None, list[IndexRow]]:
-        """Find the page among the requests in spans of some lists, or of the terms, as far as needed.
+    def _chosen(self, spans: list[IndexSpan], names: list[str] | str) -> Generator[None, None, list[IndexRow]]:
+        """Find the page among the requests in spans of some lists, or of another index, as far as needed.
 
         In spans of another order all are read: fast if few match.
         """
@@ -286,7 +290,8 @@ class SqliteIndexScan:
         while some := list(islice(keys, size)):
             found += self._rows(f"AND place IN {AMONG}", json.dumps([key[-1] for key in some]))
             is_full = is_own and len(found) >= self._listing.query.limit
-            if is_full and (self._is_up or is_row_before_key(self._first(found)[-1], some[-1])):
+            is_last = len(some) < size
+            if is_last or (is_full and (self._is_up or is_row_before_key(self._first(found)[-1], some[-1]))):
                 break
             size = min(size + size // 2, MAX_CHUNK)
             yield
@@ -307,20 +312,24 @@ class SqliteIndexScan:
     def _rows(self, more: str, *values: Any) -> list[IndexRow]:
         return self._connection.execute(self._sql.format("NOT INDEXED", more), [*self._values, *values]).fetchall()
 
-    def _keys(self, span: IndexSpan, names: list[str] | None) -> Iterator[IndexKey]:
-        """Yield the keys of a span of some lists in order, each once."""
+    def _keys(self, span: IndexSpan, names: list[str] | str) -> Iterator[IndexKey]:
+        """Yield the keys of a span of some lists in order, each once, or those of another index."""
         is_down, (low, high) = span.is_descending, index_span_bounds(span)
         rows, sources = self._sources(span, names, high)
-        sql = index_walk_statement(("rowid",) if names is None else ORDERS[span.key], is_down).format(rows)
+        sql = index_walk_statement(("rowid",) if isinstance(names, str) else ORDERS[span.key], is_down).format(rows)
         walks = [self._walk(sql, values, low, high, is_down) for values in sources]
         return walks[0] if len(walks) == 1 else map(itemgetter(0), groupby(merge(*walks, reverse=is_down)))
 
-    def _sources(self, span: IndexSpan, names: list[str] | None, high: IndexKey) -> tuple[str, Sequence[Sequence[Any]]]:
+    def _sources(self, span: IndexSpan, names: list[str] | str, high: IndexKey) -> tuple[str, Sequence[Sequence[Any]]]:
         """Return the table and the conditions of the parts of an index to walk, and the values of each part."""
         query, where = self._listing.query, SqliteWhere()
-        if names is None:
+        if names == "terms":
             mark = tenant_term_prefix(str(query.tenant))
             return "search WHERE search MATCH ?", [[" AND ".join([f'"{mark}{term}"' for term in self._terms])]]
+        if isinstance(names, str):
+            has = f"{names} = ?" if names == "agent" else f"{names} = ? AND {names} <> '{LOW}'"
+            index = f"requests INDEXED BY requests_by_{names}"
+            return f"{index} WHERE tenant = ? AND {has}", [[query.tenant, getattr(query, names)]]
         if query.tenant is None:
             return "requests WHERE true", [[]]
         if span.key == "created_at":

@@ -109,7 +109,8 @@ class LangGraphRoutes:
     async def search(self, http: HttpRequest) -> HttpResponse:
         """List threads, each with the request that waits for the caller."""
         access, criteria = self._access(http), parse_body(models.ThreadSearch, await self._body(http))
-        return langgraph_json_reply(await access.search(criteria))
+        async with self._components.large_reads:
+            return langgraph_json_reply(await access.search(criteria))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one thread."""

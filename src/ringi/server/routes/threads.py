@@ -104,13 +104,14 @@ class ThreadRoutes:
         if runner is None:
             return reply(schemas.ThreadPage(items=[], next=None))
         found: list[tuple[schemas.ThreadSummary, str]] = []
-        next, scanned, is_end = cursor or None, 0, False
-        while len(found) <= size and scanned < SCANNED and not is_end:
+        next, scanned, is_end, is_cut = cursor or None, 0, False, False
+        # The values of threads can be large: with the first that fill a page of bytes, the reply is complete.
+        while len(found) <= size and scanned < SCANNED and not is_end and not (is_cut and found):
             page = await runner.find(caller.tenant, size + 1, next, statuses)
             wanted = [each for each in page if agent in (None, "", each.agent) and may_read_thread(caller, each)]
-            # Only summaries are kept: a thread can be large.
             found += [(thread_summary(each), cursor_after_record(each)) for each in wanted]
-            is_end = len(page) <= size and not isinstance(page, CutPage)
+            is_cut = isinstance(page, CutPage)
+            is_end = len(page) <= size and not is_cut
             next = None if is_end else cursor_after_record(page[-1])
             scanned += len(page)
         if len(found) > size:
