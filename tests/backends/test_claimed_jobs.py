@@ -37,7 +37,7 @@ class NoJobs(ClaimedJobs):
     async def _finish(self, job: Job) -> bool:
         raise NotImplementedError
 
-    async def _free(self, job: Job, seconds: float) -> None:
+    async def _free(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
         raise NotImplementedError
 
 
@@ -117,7 +117,7 @@ class TriedJobs(FailingJobs):
         self.jobs = [Job(key="a", kind="test", partition_key="a", attempts=9)]
         self.delays = list[float]()
 
-    async def _free(self, job: Job, seconds: float) -> None:
+    async def _free(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
         self.delays.append(seconds)
 
 
@@ -225,3 +225,28 @@ async def test_a_deletion_tells_whether_the_partition_has_another_job_that_is_du
         (third,) = await jobs._claim(["test"], 10)
         assert (second.key, third.key) == ("b", "e")
         assert not await jobs._finish(third), "the other one waits for its next try"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres", "redis"])
+async def test_a_job_for_which_the_store_was_away_is_before_the_later_ones_of_its_partition(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'ringi.db'}"
+    if kind != "sqlite":
+        url = request.getfixturevalue(f"{kind}_url")
+        url += f"?{'schema' if kind == 'postgres' else 'durability=everysec&prefix'}=t{uuid.uuid4().hex}"
+    done, stop = list[str](), asyncio.Event()
+    async with open_backend(url) as backend:
+
+        async def handle(job: Job) -> None:
+            if job.key == "b" and not job.attempts:
+                await backend.jobs.submit(Job(key="a", kind="test", partition_key="one"))
+                raise UnavailableError("gone")
+            done.append(job.key)
+            if len(done) == 2:
+                stop.set()
+
+        await backend.jobs.submit(Job(key="b", kind="test", partition_key="one"))
+        async with asyncio.timeout(20):
+            await backend.jobs.work(handle, kinds=("test",), concurrency=2, stop=stop)
+    assert done == ["b", "a"]

@@ -96,8 +96,8 @@ class ClaimedJobs(Jobs):
         """Delete a finished job, and return whether another one of its partition or concurrency key may be due."""
 
     @abstractmethod
-    async def _free(self, job: Job, seconds: float) -> None:
-        """Release a job, to be claimed again after `seconds`."""
+    async def _free(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
+        """Release a job, to be claimed again after `seconds`; until then, its partition waits if it keeps its turn."""
 
     async def work(
         self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
@@ -167,7 +167,7 @@ class ClaimedJobs(Jobs):
     async def _begin(self, job: Job) -> None:
         pool = next((pool for pool in self._pools if job.kind in pool.kinds and pool.places > 0), None)
         if pool is None:  # It left while the job was claimed.
-            return await self._defer(job, 0)
+            return await self._defer(job, 0, keeps_turn=True)
         # The next one has its turn: another worker of this process may have what this one lacks.
         self._pools.remove(pool)
         self._pools.append(pool)
@@ -190,12 +190,13 @@ class ClaimedJobs(Jobs):
             await self._retry(job, error.seconds)
         except UnavailableError as error:
             log.warning("job %s waits for the store: %s", job.key, error)
-            await self._defer(job, retry_delay_after(OUTAGE_RETRY_SECONDS, job.attempts))
+            # What was not done for no fault of its own is still before the later ones of its partition.
+            await self._defer(job, retry_delay_after(OUTAGE_RETRY_SECONDS, job.attempts), keeps_turn=True)
         except Exception:
             log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
             await self._retry(job, retry_delay_after(RETRY_SECONDS, job.attempts))
         except asyncio.CancelledError:
-            await self._defer(job, 0)
+            await self._defer(job, 0, keeps_turn=True)
             raise
         else:
             self._failed.note(job, has_failed=False)
@@ -220,9 +221,9 @@ class ClaimedJobs(Jobs):
                 with FailureLog(log, "the claims of %d jobs are not renewed", len(pool.running)):
                     await self._renew(list(pool.running.values()))
 
-    async def _defer(self, job: Job, seconds: float) -> None:
+    async def _defer(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
         with FailureLog(log, "job %s stays claimed until its claim expires", job.key):
-            await self._free(job, seconds)
+            await self._free(job, seconds, keeps_turn=keeps_turn)
 
 
 def count_jobs(jobs: Iterable[tuple[Job, bool, bool]]) -> list[JobCounts]:

@@ -32,7 +32,8 @@ DELETE FROM jobs WHERE key IN ({OWN}) RETURNING key, EXISTS (
 )
 """
 FREE = """
-UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = clock_timestamp() + $3::interval
+UPDATE jobs SET claimed_by = NULL, claimed_until = CASE WHEN $4 THEN clock_timestamp() + $3::interval END,
+  run_at = CASE WHEN $4 THEN run_at ELSE clock_timestamp() + $3::interval END
 WHERE key = $1 AND claimed_by = $2
 """
 COUNTS = """
@@ -120,5 +121,5 @@ class PostgresJobs(ClaimedJobs):
         has_more = {row[0]: row[1] for row in rows}
         return [(has_more.get(job.key, True),) for job in jobs]
 
-    async def _free(self, job: Job, seconds: float) -> None:
-        await self._database.write(FREE, job.key, self._me, timedelta(seconds=seconds))
+    async def _free(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
+        await self._database.write(FREE, job.key, self._me, timedelta(seconds=seconds), keeps_turn)

@@ -71,8 +71,8 @@ class RedisJobs(ClaimedJobs):
         await self._change(job, "finish", 0)
         return True  # Jobs are not indexed by partition.
 
-    async def _free(self, job: Job, seconds: float) -> None:
-        await self._change(job, "free", seconds)
+    async def _free(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
+        await self._change(job, "yield" if keeps_turn else "free", seconds)
 
     async def _change(self, job: Job, what: str, seconds: float) -> None:
         about = [job.key, job.kind, job.partition_key, what, int(seconds * 1e6), job.concurrency_key or ""]

@@ -139,10 +139,11 @@ class SqliteJobs(ClaimedJobs):
 
         return await self._database.write(change)
 
-    async def _free(self, job: Job, seconds: float) -> None:
-        sql = "UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = ? WHERE key = ? AND claimed_by = ?"
-        run_at = now_in_microseconds() + int(seconds * 1e6)
-        await self._database.write(lambda connection: connection.execute(sql, (run_at, job.key, self._me)))
+    async def _free(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
+        times = "claimed_until = ?" if keeps_turn else "claimed_until = NULL, run_at = ?"
+        sql = f"UPDATE jobs SET claimed_by = NULL, {times} WHERE key = ? AND claimed_by = ?"
+        at = now_in_microseconds() + int(seconds * 1e6)
+        await self._database.write(lambda connection: connection.execute(sql, (at, job.key, self._me)))
 
 
 def now_in_microseconds() -> int:

@@ -385,6 +385,26 @@ class JobsConformance:
 
         assert [(each.key, each.attempts) for each in handler.seen] == [("a", 1)]
 
+    async def test_a_job_that_a_worker_left_is_before_the_later_ones_of_its_partition(
+        self, jobs: Jobs, other: Jobs
+    ) -> None:
+        begun, handler = asyncio.Event(), RecordingHandler(expected=3)
+
+        async def hang(_: Job) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        worker = asyncio.create_task(jobs.work(hang, kinds=["test"], concurrency=1, stop=asyncio.Event()))
+        await jobs.submit(job_for_test("c", "one", "many"))
+        async with asyncio.timeout(LIMIT):
+            await begun.wait()
+        await submit_test_jobs(jobs, "b", "a", partition="one", concurrency="many")
+        await cancel_all(worker)
+
+        await work_until_done(other, handler)
+
+        assert handler.keys == ["c", "b", "a"]
+
     async def test_a_job_is_called_again_when_its_time_has_come(self, jobs: Jobs) -> None:
         async def work(_: Job) -> None:
             if len(handler.tries) == 1:

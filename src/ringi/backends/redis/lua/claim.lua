@@ -1,6 +1,6 @@
 -- Claim the first job of some kinds whose time has come and whose lane and concurrency key are free; retries come first.
--- A claim is a time in the future at which the job is due again, so a dead worker's job comes back by itself. A job that
--- cannot be read has a lane of its own.
+-- A claim is a time in the future at which the job is due again, so a dead worker's job comes back by itself, before the
+-- later ones of its lane. A job that cannot be read has a lane of its own.
 -- KEYS: jobs, due, claims, tries, lanes, running.
 -- ARGV: owner, microseconds, most of a concurrency key, number of barred ones, barred …, kind …
 -- Returns key, job, kind, lane, earlier tries.
@@ -22,7 +22,8 @@ for n = 2 * first, 2 * #ARGV + 1 do
     if ((tonumber(held) or 0) <= now or by == key)
       and (not shared or not barred[shared] and redis.call('ZCOUNT', shared, '(' .. string.format('%.0f', now), '+inf') < tonumber(ARGV[3])) then
       local to = string.format('%.0f', now + tonumber(ARGV[2]))
-      redis.call('ZADD', due, to, key)
+      redis.call('ZREM', due, key)
+      redis.call('ZADD', KEYS[2] .. kind .. '/retry', to, key)
       redis.call('HSET', KEYS[3], key, ARGV[1])
       redis.call('HSET', KEYS[5], lane, to .. ' ' .. key)
       if shared then redis.call('ZADD', shared, to, key) end
