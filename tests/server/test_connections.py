@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -14,6 +14,10 @@ from tests.server.world import LIMIT, World, listening, open_world, served, unti
 from ringi.server import connections, middleware
 from ringi.server.connections import PROGRESS, BoundedProtocol
 
+CHUNKED = (
+    b"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"transfer-encoding: chunked\r\n\r\n1\r\n{\r\n"
+)
 HALVES = {
     "nothing": b"",
     "a line": b"GET /healthz HTTP/1.1\r\n",
@@ -21,8 +25,7 @@ HALVES = {
     "line breaks": b"\r\n\r\n\r\n",
     "no body": b"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     b"content-length: 9\r\n\r\n{",
-    "no last chunk": b"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    b"transfer-encoding: chunked\r\n\r\n1\r\n{\r\n",
+    "no last chunk": CHUNKED,
     "refused, no body": b"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\n"
     b"content-length: 9\r\n\r\n{",
     "a whole call, then half": b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\nGET /hea",
@@ -284,3 +287,53 @@ async def test_a_sign_in_is_small(short: World) -> None:
         reply = await stranger.post("/v1/session", json={"token": "x" * 20_000})
 
     assert reply.status_code == 413
+
+
+ENDLESS = {
+    "lines": (b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n", b"a: b\r\n"),
+    "a line": (b"GET /healthz HTTP/1.1\r\nhost: localhost\r\na: ", b"bbbbbb"),
+    "the address": (b"GET /healthz?q=", b"bbbbbb"),
+    "line breaks": (b"", b"\r\n\r\n\r\n"),
+    "trailers": (CHUNKED + b"0\r\n", b"a: b\r\n"),
+    "a trailer": (CHUNKED + b"0\r\na: ", b"bbbbbb"),
+    "the line of a chunk": (CHUNKED + b"1;a=", b"bbbbbb"),
+}
+
+
+@pytest.mark.parametrize(("begin", "part"), ENDLESS.values(), ids=ENDLESS)
+async def test_what_never_ends_is_refused_before_it_fills_the_memory(begin: bytes, part: bytes) -> None:
+    async with open_world("memory://") as world, served(world), connected(world) as (reader, writer):
+        writer.write(begin)
+        block, sent = part * (8_192 // len(part)), 0
+        with suppress(ConnectionError):
+            while sent < 4 * 1024 * 1024 and not writer.is_closing():
+                writer.write(block)
+                sent += len(block)
+                await writer.drain()
+
+        assert b" 431 " in await rest_of(reader) or sent < 4 * 1024 * 1024
+        assert await healthy(world)
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (b"a: b\r\n" * 190, 200),
+        (b"a: b\r\n" * 201, 431),
+        (b"a: " + b"b" * 60_000 + b"\r\n", 200),
+        (b"a: " + b"b" * 65_536 + b"\r\n", 431),
+    ],
+    ids=["190 lines", "201 lines", "60 kB", "64 KiB"],
+)
+async def test_headers_have_a_limit_of_bytes_and_of_lines(lines: bytes, status: int) -> None:
+    async with open_world("memory://") as world, served(world), connected(world) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n" + lines + b"\r\n")
+
+        assert f" {status} ".encode() in await rest_of(reader)
+
+
+async def test_the_trailers_of_a_complete_body_have_a_limit() -> None:
+    async with open_world("memory://") as world, served(world), connected(world) as (reader, writer):
+        writer.write(CHUNKED + b"0\r\n" + b"a: b\r\n" * 201 + b"\r\n")
+
+        assert b" 431 " in await rest_of(reader)

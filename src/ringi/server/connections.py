@@ -17,13 +17,15 @@ from ringi.errors import RingiError
 from ringi.server.app import App
 from ringi.server.middleware import CALLER, REPLY_BYTES
 from ringi.server.problems import problem_response
-from ringi.server.refusals import RefusalError
+from ringi.server.refusals import MalformedError, RefusalError
 from ringi.server.settings import ServerSettings
 
 RESERVED_FILES = 256
 """File descriptors reserved for the store, workers and webhooks, besides the connections of callers."""
 MAX_UNREAD = 32 * 1024 * 1024
 """Bytes of replies that one caller has not read to their end, above which the one that waits longest is dropped."""
+MAX_HEADER_BYTES, MAX_HEADERS = 64 * 1024, 200
+"""Of one call: bytes of its address, headers and trailers, and their number."""
 PROGRESS = 256 * 1024
 """Bytes of a body that restart its deadline: a photo from a phone may take minutes."""
 log = logging.getLogger(__name__)
@@ -41,6 +43,9 @@ class BoundedProtocol(HttpToolsProtocol):
     """The part of the call for which the timer runs."""
     _received = 0
     """Bytes received since the timer began."""
+    _header_bytes = 0
+    """Bytes received since the last complete headers or the last part of a body."""
+    _is_too_long = False
     unread: ClassVar[dict[object, dict[BoundedProtocol, int]]] = {}
     """The bytes that the callers of one server have not read yet, by caller and connection, oldest first."""
     _reader: object = None
@@ -70,9 +75,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on received data, and start the timer for the next part."""
+        """Pass on received data, and start the timer for the next part; close a connection with endless headers."""
         self._received += len(data)
+        self._header_bytes += len(data)
         super().data_received(data)
+        if self._header_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
+            self.refuse(headers_too_large_error())
         if self._awaited_part is None and self.cycle.response_complete:
             self._awaited_part = "headers"  # Line breaks between calls end the wait for the next call.
         self._watch()
@@ -85,9 +93,15 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start the timer for a body."""
         self._awaited_part = "body"
+        self._check_headers()
         super().on_headers_complete()
         if not self.pipeline:
             self._answered = self.cycle
+
+    def on_body(self, body: bytes) -> None:
+        """Pass on a part of a body."""
+        self._header_bytes = 0
+        super().on_body(body)
 
     def on_response_complete(self) -> None:
         """Continue with the next call."""
@@ -98,7 +112,19 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Stop the timer."""
         self._awaited_part = None
+        self._check_headers()  # The trailers of a body are among them.
         super().on_message_complete()
+
+    def _check_headers(self) -> None:
+        self._header_bytes = 0
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        self._is_too_long = size > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS
+        if self._is_too_long:
+            raise headers_too_large_error()  # The parser stops, and `send_400_response` is called.
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a call that cannot be read."""
+        self.refuse(headers_too_large_error() if self._is_too_long else MalformedError(f"{msg} Send HTTP/1.1."))
 
     def pause_writing(self) -> None:
         """Start the timer for a reply that waits for its reader, and drop the oldest above the limit of one caller."""
@@ -168,6 +194,12 @@ class BoundedProtocol(HttpToolsProtocol):
         elif not self.transport.is_closing():
             what = f"the {self._awaited_part} of the call did not arrive within {self._deadline_seconds:g} s"
             self.refuse(RefusalError(408, "too_slow", f"{what}: send the call again"))
+
+
+def headers_too_large_error() -> RefusalError:
+    """Return the error of a call with more headers than a server accepts."""
+    most = f"{MAX_HEADER_BYTES} bytes in {MAX_HEADERS} lines"
+    return RefusalError(431, "too_large", f"address and headers of a call may have {most}: send less")
 
 
 def error_response_bytes(error: Exception) -> bytes:
