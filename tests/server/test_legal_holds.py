@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import AsyncMock
 
-from tests.raising import raises_code
+import pytest
+from httpx import AsyncClient
 from tests.server.world import World, is_at_rest, until
 
 from ringi.audit.verify import verify_store
-from ringi.domain.record import Erased, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError
@@ -78,16 +79,22 @@ async def test_the_retention_skips_a_hold_and_erases_the_request_after_it_is_lif
     assert await title_of(world) == "erased"
 
 
-async def test_the_thread_of_a_held_request_stays_too(world: World) -> None:
+async def two_of_a_thread(world: World) -> list[Request]:
+    """Return two requests of a thread that has ended."""
     await world.runner.start("default", "t1", "two_questions", {}, by="ann")
 
     async def has_asked() -> bool:
         return len(await world.inbox.find()) == 2
 
     await until(has_asked)
-    first, second = await world.inbox.find()
+    asked = await world.inbox.find()
     await world.runner.cancel("default", "t1", by="ann")
     await until(lambda: is_at_rest(world))
+    return [*asked]
+
+
+async def test_the_thread_of_a_held_request_stays_too(world: World) -> None:
+    first, second = await two_of_a_thread(world)
     admin = world.client("admin", "root")
     await admin.post(f"/v1/requests/{first.id}/legal-hold", json={"reason": "Case 7"})
     refused = await admin.post(f"/v1/requests/{second.id}/erase", json={})
@@ -97,20 +104,68 @@ async def test_the_thread_of_a_held_request_stays_too(world: World) -> None:
     assert (await world.backend.store.get(Thread, "default", "t1")).erased is None
 
 
-async def test_a_hold_that_begins_during_an_erasure_wins_or_is_refused(world: World) -> None:
-    request = await ended(world)
-    eraser, erased = world.inbox.eraser, Erased(at=world.inbox.clock(), by="root", rule="request")
-    admin = world.client("admin", "root")
-    save = eraser._saved
+def hold_during_erasure(world: World, admin: AsyncClient, minutes: float = 0) -> list[int]:
+    """Let an administrator set a hold after the deletions of the next erasure; return the statuses that they get."""
+    statuses: list[int] = []
+    eraser, save = world.inbox.eraser, world.inbox.eraser._saved
 
     async def save_late(*parts: Any) -> Any:
-        await admin.post(HOLD, json={"reason": "Case 7"})
+        now = world.inbox.clock()
+        world.inbox.clock = lambda: now + timedelta(minutes=minutes)
+        statuses.append((await admin.post(HOLD, json={"reason": "Case 7"})).status_code)
         return await save(*parts)
 
     eraser._saved = save_late  # type: ignore[assignment, method-assign]
-    with raises_code("legal_hold"):
-        await eraser.request(Key("default", "r1"), erased, lambda _: None)
+    return statuses
+
+
+async def test_a_hold_is_refused_while_an_erasure_deletes(world: World) -> None:
+    await ended(world)
+    admin = world.client("admin", "root")
+    statuses = hold_during_erasure(world, admin)
+
+    erased = await admin.post("/v1/requests/r1/erase", json={})
+
+    assert (erased.status_code, statuses) == (200, [409])
+    assert await title_of(world) == "erased"
+    assert await changes(world) == []
+    assert (await world.inbox.get("r1")).erasing_until is None
+
+
+async def test_a_hold_wins_over_an_erasure_that_takes_longer_than_it_may(world: World) -> None:
+    request = await ended(world)
+    admin = world.client("admin", "root")
+    statuses = hold_during_erasure(world, admin, minutes=6)
+
+    refused = await admin.post("/v1/requests/r1/erase", json={})
+
+    assert (refused.json()["code"], statuses) == ("legal_hold", [200])
     assert await title_of(world) == request.title
+
+
+async def test_an_erasure_that_failed_lets_a_hold_be_set_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await ended(world)
+    admin = world.client("admin", "root")
+    monkeypatch.setattr(world.inbox.eraser, "_forget_tries", AsyncMock(side_effect=ConflictError("busy")))
+
+    assert (await admin.post("/v1/requests/r1/erase", json={})).status_code == 409
+
+    assert (await admin.post(HOLD, json={"reason": "Case 7"})).status_code == 200
+
+
+async def test_a_hold_on_another_request_of_the_thread_is_refused_while_its_thread_is_erased(world: World) -> None:
+    first, second = await two_of_a_thread(world)
+    admin = world.client("admin", "root")
+    forget, statuses = world.inbox.eraser._forget_run, []
+
+    async def forget_late(*parts: Any) -> bool:
+        hold = await admin.post(f"/v1/requests/{first.id}/legal-hold", json={"reason": "Case 7"})
+        statuses.append(hold.status_code)
+        return await forget(*parts)
+
+    world.inbox.eraser._forget_run = forget_late  # type: ignore[assignment, method-assign]
+    assert (await admin.post(f"/v1/requests/{second.id}/erase", json={})).status_code == 200
+    assert statuses == [409]
 
 
 async def test_a_hold_needs_a_reason_an_admin_and_content(world: World) -> None:

@@ -21,7 +21,7 @@ from ringi.domain.thread import Thread
 
 STORED = (Request, Thread, Journal, Event, Job, StreamItem, FrameworkState, GrantEntry, Pause, Absence)
 DIGESTS = {
-    "Request": "79ca092a888743ced46283d56aad9daa",
+    "Request": "0b3a42e11c1ce6b36e3506981f834272",
     "Thread": "8db3e8fc98dd4be58fa51790f506b630",
     "Journal": "e34661805ff67fc8351fd69551fc8f14",
     "Event": "fb08cc37678841da039de5f240a3fffa",

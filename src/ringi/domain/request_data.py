@@ -40,7 +40,7 @@ SUBJECTS = {"asker_subject", "starter_subject", "responder_subject", "absent_sub
 """The fields with sign-ins, which no reader sees."""
 PRIVATE = SUBJECTS | {
     *("head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check", "seed"),
-    "waiting_erasures",
+    *("waiting_erasures", "erasing_until"),
 }
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
@@ -59,9 +59,10 @@ class RequestData(Record):
     # A legal hold may begin after the final event: the journal of legal holds records it.
     # Who is known here changes without the request.
     # The digest of an event would betray a check to whoever computes it: the journal of checks records it.
-    # An erasure that waits may name the person to erase.
+    # An erasure that waits may name the person to erase. One that began changes nothing yet.
     unchained: ClassVar[frozenset[str]] = Record.unchained | {
-        *("webhooks", "legal_hold", "check", "seed", "unanswerable", "waiting_erasures")
+        *("webhooks", "legal_hold", "check", "seed", "unanswerable", "waiting_erasures"),
+        "erasing_until",
     }
 
     kind: Kind
@@ -136,6 +137,8 @@ class RequestData(Record):
     """True while no erasure may remove the content."""
     waiting_erasures: tuple[WaitingErasure, ...] = Field(default=(), exclude_if=is_empty)
     """The erasures to do when this review ends."""
+    erasing_until: datetime | None = Field(default=None, exclude_if=is_empty)
+    """An erasure in progress deletes what is stored beside the request; until then, no legal hold can be set."""
     check: Check | None = Field(default=None, exclude_if=is_empty)
     """What is wrong with a request that was planted to measure attention; it can never run."""
     seed: str | None = Field(default=None, exclude_if=is_empty)
@@ -489,6 +492,14 @@ class RequestData(Record):
         if (new.request, new.person) not in [(each.request, each.person) for each in waiting]:
             waiting += (new,)
         return self._without_event(waiting_erasures=self.waiting_erasures if self.is_final else waiting)
+
+    def with_erasing(self, until: datetime | None) -> tuple[Self, None]:
+        """Return the next version during an erasure, or after one that failed, without an event; unchanged if it is so.
+
+        Args:
+            until: The time at which the erasure counts as interrupted; None after its failure.
+        """
+        return self._without_event(erasing_until=until and max(until, self.erasing_until or until))
 
     def _without_event(self, **change: object) -> tuple[Self, None]:
         """Return the next version with a field outside of the hash chain changed; the same version if it is not."""

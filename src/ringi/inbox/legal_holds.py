@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from ringi.base.canonical_json import jsonable
 from ringi.domain.journal import LEGAL_HOLDS
 from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
@@ -25,12 +26,15 @@ async def set_hold(inbox: StoreInbox, id: str, by: str, reason: str) -> Request:
         reason: The reason, for the audit trail.
 
     Raises:
-        ConflictError: The content of the request was erased.
+        ConflictError: The content of the request was erased, or an erasure is in progress.
     """
 
     def step(request: Request) -> tuple[Request, Event | None]:
         if request.erased and request.erased.rule != "person":
             raise ConflictError(f"the content of request {id!r} was erased: there is nothing to hold")
+        if request.erasing_until and request.erasing_until > inbox.clock():
+            until = jsonable(request.erasing_until)
+            raise ConflictError(f"request {id!r} is being erased: if the erasure fails, set the hold after {until}")
         return request.with_legal_hold(True)
 
     # The mark comes first: from here on, an erasure of this version fails. A repeated call writes a missing entry.

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import compress, takewhile
 from typing import Any
 
@@ -67,6 +67,8 @@ BATCH = 500
 AT_ONCE = 50
 """The number of concurrent erasures: the store then cleans up once for all of them."""
 TRIES = 20
+PROTECTED = timedelta(minutes=5)
+"""The time for which an erasure that has begun to delete refuses legal holds, if it does not end before."""
 MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
 """The remaining output of a thread: a reader at an old position finds the end."""
 CREATED: FeedEventName = "request.created"
@@ -90,7 +92,11 @@ class Eraser:
 
         Raises `ConflictError` for a request that has not ended, or while its review or its run is in progress.
         """
-        request = await self._erased_request(key, erased, check, person)
+        try:
+            request = await self._erased_request(key, erased, check, person)
+        except ConflictError:
+            await self._allow_holds(key)
+            raise
         await self._end_wait(request, erased, person)
         return request
 
@@ -99,18 +105,15 @@ class Eraser:
             request = await self._store.get(Request, *key)
             check(request)
             review = await find_review(self._store, request)
-            if held := legal_hold_id(request, review):
-                raise ConflictError.legal_hold(held)
-            if not request.is_final and not review:
-                raise ConflictError.pending(request.id)
-            if person and (unknown := unknown_field_paths(request)):
-                raise newer_fields_error(request.id, unknown)
+            refuse_erasure(request, review, person)
             history = await read_record_history(self._store, request)
             changes = erasure_changes_to_request(request, person, history)
             left = redacted_payloads(history, person)
             if not (changes or left or (person and await self._is_beside(key, person))):
                 return request
             is_done = is_content_erased(request, person)
+            if not is_done and await self._begin(filter(None, (request, review)), erased):
+                continue
             if not is_done and (person is None or has_words_of_person(request, person, history)):
                 await self._thread_of(request, erased)
             # A previous erasure may have been killed before this step.
@@ -121,11 +124,32 @@ class Eraser:
                 return request
             await self._forget_files(request, changes)
             failpoint("erase.before_commit")
-            if after := await self._saved(request, erased, changes, left, history):
+            if after := await self._saved(request, erased, {**changes, "erasing_until": None}, left, history):
                 # Again: a call in progress has ended in the meantime and recorded its result.
                 await self._forget_tries(key)
                 return after
         raise ConflictError.too_often(Request.record, key.id)
+
+    async def _begin(self, requests: Iterable[Request], erased: Erased) -> bool:
+        """Let nobody set a hold on these requests for now; return whether one of them changed."""
+        is_changed = False
+        for request in requests:
+            after, _ = request.with_erasing(erased.at + PROTECTED)
+            if request.is_final and not is_content_erased(request, None) and after is not request:
+                is_changed = True
+                with suppress(ConflictError):
+                    await self._store.put(after, None)
+        return is_changed
+
+    async def _allow_holds(self, key: Key) -> None:
+        """Let holds be set again on a request and its review."""
+        with suppress(ConflictError, NotFoundError):
+            request = await self._store.get(Request, *key)
+            review = await find_review(self._store, request)
+            for each in filter(None, (request, review)):
+                after, _ = each.with_erasing(None)
+                if after is not each:
+                    await self._store.put(after, None)
 
     async def _is_reviewed(self, request: Request, review: Request, erased: Erased, person: str | None) -> bool:
         """Erase the ended review of a request; return False if it has ended just now.
@@ -223,7 +247,7 @@ class Eraser:
             reviews = await find_reviews(self._store, asked)
             if held := next((id for each in asked if (id := legal_hold_id(each, reviews.get(each.key)))), None):
                 raise ConflictError.legal_hold(held)
-            if not await self._forget_run(thread, erased):
+            if await self._begin([*asked, *reviews.values()], erased) or not await self._forget_run(thread, erased):
                 continue
             failpoint("erase.before_saved")
             if after := await self._saved(thread, erased, changes, redacted_payloads(history, None), history):
@@ -430,6 +454,16 @@ class Eraser:
         except ConflictError:
             return None
         return after
+
+
+def refuse_erasure(request: Request, review: Request | None, person: str | None) -> None:
+    """Raise `ConflictError` for a request on hold, a pending one, or one whose unknown fields may name the person."""
+    if held := legal_hold_id(request, review):
+        raise ConflictError.legal_hold(held)
+    if not request.is_final and not review:
+        raise ConflictError.pending(request.id)
+    if person and (unknown := unknown_field_paths(request)):
+        raise newer_fields_error(request.id, unknown)
 
 
 async def find_review(store: Store, request: Request) -> Request | None:
