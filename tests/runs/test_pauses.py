@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.runs.test_stream import Log
 from tests.runs.world import World, opened, until, working
 
 import ringi
-from ringi import Approval
+from ringi import Action, Approval, ask
 from ringi.audit.verify import verify_store
 from ringi.base.outages import PausedError
 from ringi.connect import open_backend, open_inbox_on_backend
@@ -369,7 +369,42 @@ async def test_a_gated_function_outside_of_a_run_is_refused_during_a_pause_and_r
         assert payments.made == [7]
 
 
-async def test_a_worker_that_was_suspended_does_not_begin_a_call_that_another_one_has(url: str) -> None:
+def asker(payments: Payments, before: Callable[[], Coroutine[Any, Any, object]]) -> Agent:
+    """Return an agent that asks and pays in one step of its own code, without a gate."""
+
+    async def step(state: Log) -> Log:
+        await before()
+        request = ask("Pay?", action=Action("pay", {"amount": 7}))
+        request.authorize("pay", {"amount": 7})
+        return {"log": [await payments.pay(amount=7)]}
+
+    graph = StateGraph(Log).add_node("step", step).add_edge(START, "step")
+    return Agent("payer", graph.compile(), input=lambda _: {"log": []}, output=dict)
+
+
+def blocking_asker(payments: Payments, before: Callable[[], Coroutine[Any, Any, object]]) -> Agent:
+    """Return the same with a step that is no coroutine, which LangGraph runs in a thread."""
+    loop = asyncio.get_running_loop()
+
+    def step(state: Log) -> Log:
+        asyncio.run_coroutine_threadsafe(before(), loop).result(10)
+        request = ask("Pay?", action=Action("pay", {"amount": 7}))
+        request.authorize("pay", {"amount": 7})
+        payments.made.append(7)
+        return {"log": ["paid"]}
+
+    graph = StateGraph(Log).add_node("step", step).add_edge(START, "step")
+    return Agent("payer", graph.compile(), input=lambda _: {"log": []}, output=dict)
+
+
+def gated_payer(payments: Payments, before: Callable[[], Coroutine[Any, Any, object]]) -> Agent:
+    return payer(payments, before=before)
+
+
+@pytest.mark.parametrize("make", [gated_payer, asker, blocking_asker])
+async def test_a_worker_that_was_suspended_does_not_begin_a_call_that_another_one_has(
+    url: str, make: Callable[..., Agent]
+) -> None:
     """The other worker holds the run for a second; the call is made once, after that."""
     payments, entered = Payments(), 0
 
@@ -382,7 +417,7 @@ async def test_a_worker_that_was_suspended_does_not_begin_a_call_that_another_on
             await change_record(world.backend.store, Thread, lease.key, taken)
             lease.valid_until = 0.0
 
-    async with opened(url, [payer(payments, before=suspended)]) as world, working(world):
+    async with opened(url, [make(payments, suspended)]) as world, working(world):
         request = await asked(world)
         await world.respond(request, "approve")
         assert (await world.rest()).status == "done"

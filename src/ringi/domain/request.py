@@ -5,7 +5,8 @@ pending ──> completed | cancelled | expired      once; each step is the next
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any, Self
 from urllib.parse import quote
@@ -32,6 +33,8 @@ from ringi.domain.request_data import RequestData
 from ringi.domain.voting import Caller, Decider, as_decider, missing_votes, open_vote_stage
 from ringi.errors import ConflictError, ForbiddenError, NotAuthorizedError
 
+RUN_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("ringi_run_check", default=None)
+"""Within a run of Ringi: raises an error if another worker may have taken it over."""
 MAX_SEEN = 200
 """The number of people whose first view of a request is recorded."""
 CLIENT = "client"
@@ -519,7 +522,10 @@ class Request(RequestData):
 
         Raises:
             NotAuthorizedError: The call was not approved, or differs from the approved one.
+            UnavailableError: In a run of Ringi, another worker may have taken the run over: let it pass.
         """
+        if check := RUN_CHECK.get():
+            check()
         if self.erased:
             raise NotAuthorizedError(self.id, "its content was erased; ask again")
         if self.is_check:

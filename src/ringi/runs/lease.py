@@ -12,7 +12,7 @@ import sysconfig
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
@@ -20,9 +20,10 @@ from typing import Any, Self
 
 from ringi.base.clock import Clock
 from ringi.base.loops import cancel_all
-from ringi.base.outages import FailureLog, rate_limited_logger
+from ringi.base.outages import FailureLog, OutageError, rate_limited_logger
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key, UnreadableError
+from ringi.domain.request import RUN_CHECK
 from ringi.domain.thread import FenceError, ModelCalls, Thread
 from ringi.errors import NotFoundError, UnavailableError
 from ringi.runs.agent import Agent
@@ -82,6 +83,20 @@ class Lease:
         renewed = lambda thread: thread.renewed(self.thread, self._clock(), length, self.usage())  # noqa: E731
         await change_record(store or self._store, Thread, self.key, renewed)
         self.valid_until = began + LEASE_SECONDS
+
+    @contextmanager
+    def guarding(self) -> Iterator[None]:
+        """Let `Request.authorize` refuse within the block once another worker may hold the thread."""
+        token = RUN_CHECK.set(self._refuse_expired)
+        try:
+            yield
+        finally:
+            RUN_CHECK.reset(token)
+
+    def _refuse_expired(self) -> None:
+        if time.monotonic() >= self.valid_until:
+            why = "this process was suspended or lost its store, and another worker may continue the run"
+            raise OutageError(UnavailableError(why, part="the run"))
 
     async def check(self) -> None:
         """Raise `UnavailableError` if another worker has taken the thread, such as while this process was suspended."""
