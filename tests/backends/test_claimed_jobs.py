@@ -227,14 +227,8 @@ async def test_a_deletion_tells_whether_the_partition_has_another_job_that_is_du
         assert not await jobs._finish(third), "the other one waits for its next try"
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres", "durable_redis"])
-async def test_a_job_for_which_the_store_was_away_is_before_the_later_ones_of_its_partition(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    url = f"sqlite:///{tmp_path / 'ringi.db'}"
-    if kind != "sqlite":
-        url = request.getfixturevalue(f"{kind}_url")
-        url += f"?{'schema' if kind == 'postgres' else 'prefix'}=t{uuid.uuid4().hex}"
+@pytest.mark.parametrize("url", ["sqlite", "postgres", "redis"], indirect=True)
+async def test_a_job_for_which_the_store_was_away_is_before_the_later_ones_of_its_partition(url: str) -> None:
     done, stop = list[str](), asyncio.Event()
     async with open_backend(url) as backend:
 
