@@ -79,11 +79,11 @@ def split(line: str) -> tuple[str, str]:
     return name.lower(), value
 
 
-def answers(status: int, *headers: str, body: bytes = b"") -> Behaviour:
+def answers(status: int, *headers: str, body: bytes = b"", reason: str = "Told") -> Behaviour:
     """Answer at once."""
 
     async def answer(_: Receiver, writer: Writer) -> None:
-        lines = [f"HTTP/1.1 {status} Told", f"content-length: {len(body)}", *headers, "", ""]
+        lines = [f"HTTP/1.1 {status} {reason}", f"content-length: {len(body)}", *headers, "", ""]
         writer.write("\r\n".join(lines).encode() + body)
         await writer.drain()
 

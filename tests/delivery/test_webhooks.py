@@ -21,6 +21,7 @@ from ringi.contracts.backend import MAX_CONCURRENT
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.deliveries import BATCH
 from ringi.delivery.signing import new_secret
+from ringi.domain.ask import Ask
 from ringi.domain.record import SYSTEM
 from ringi.inbox.api import Seen
 
@@ -154,6 +155,28 @@ async def test_ten_hanging_receivers_do_not_take_all_places(store_url: str) -> N
             await crm.calls(1)
 
             assert time.monotonic() - asked_at < 2
+
+
+async def test_the_hanging_receivers_that_one_agent_names_delay_those_of_no_other(store_url: str) -> None:
+    async with receiving(hangs) as dead, receiving() as crm, office(store_url, settings(timeout=60.0)) as here:
+        for number in range(80):
+            await here.asked(webhooks=[{"url": f"{dead.url}/{number}"}])
+        await dead.calls(MAX_CONCURRENT)
+        asked_at = time.monotonic()
+        ask = Ask.parse({"title": "Elsewhere?", "webhooks": [{"url": crm.url}]})
+        await here.inbox.submit(ask, by="agent:other")
+        await crm.calls(1)
+
+        assert time.monotonic() - asked_at < 2
+        assert len(dead.got) == MAX_CONCURRENT
+
+
+async def test_an_attempt_keeps_no_more_than_200_characters_of_a_receivers_words(store_url: str) -> None:
+    wordy = answers(500, reason="no " * 5_000)
+    async with receiving(wordy, OK) as crm, office(store_url, settings(endpoint(crm.url))) as here:
+        (delivery,) = await here.settled(await here.asked(), "delivered")
+
+        assert len(delivery.tries[0].error or "") <= len("500 ") + 200
 
 
 async def test_a_receiver_gets_several_events_at_once_and_those_of_a_request_in_order(store_url: str) -> None:

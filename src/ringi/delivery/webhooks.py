@@ -32,6 +32,8 @@ CONNECT_SECONDS = 5.0
 USER_AGENT = "Ringi-Webhooks/1"
 ASK_PREFIX = "ask-"
 """The prefix of the names of receivers that asks name."""
+MAX_REASON = 200
+"""The number of characters of a receiver's own words that an attempt keeps."""
 GONE = 410
 TEST = "webhook.test"
 """The type of the event that `ringi webhooks test` sends."""
@@ -100,9 +102,13 @@ def asked_webhook(request: Request, name: str) -> Webhook | None:
 
 
 def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str]:
-    """Return the kind of a receiver's jobs, and their concurrency key: a slow or dead receiver delays no others."""
+    """Return the kind of a receiver's jobs, and their concurrency key.
+
+    A slow or dead endpoint delays no others, and an asker's receivers delay those of no other asker, however many they
+    are: each claim visits every key.
+    """
     if webhook := asked_webhook(request, name):
-        return ASKED_SIGNED if webhook.secret_ref else ASKED, f"webhook/{request.tenant}/{webhook.url}"
+        return ASKED_SIGNED if webhook.secret_ref else ASKED, f"asker/{request.tenant}/{request.asked_by}"
     return CONFIGURED, "mail" if name.startswith(MAIL) else f"webhook/{name}"
 
 
@@ -225,7 +231,7 @@ def webhook_refusal_reason(response: httpx.Response) -> str | None:
         return None
     if response.has_redirect_location:
         return f"{response.status_code}: redirects are not followed; configure the target address"
-    return f"{response.status_code} {response.reason_phrase}".strip()
+    return f"{response.status_code} {response.reason_phrase[:MAX_REASON]}".strip()
 
 
 def webhook_failure_reason(error: Exception) -> str:
