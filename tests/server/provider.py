@@ -64,6 +64,8 @@ class Provider:
         self.claims: Callable[[Claims], Claims] = lambda claims: claims
         self.userinfo: Claims | None = None
         """What it says of the person only when it is asked for it."""
+        self.down: str | None = None
+        """The document that it answers with 503."""
         self.issuer = ""
         self.called: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
@@ -96,6 +98,8 @@ class Provider:
 
     async def _discovery(self, _: Request) -> Response:
         self.called.append("discovery")
+        if self.down == "discovery":
+            return Response(status_code=503)
         places = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
         if self.userinfo is not None:
             places["userinfo_endpoint"] = "userinfo"
@@ -103,6 +107,8 @@ class Provider:
 
     async def _keys(self, _: Request) -> Response:
         self.called.append("keys")
+        if self.down == "keys":
+            return Response(status_code=503)
         oct_key = {"kty": "oct", "k": base64.urlsafe_b64encode(SECRET.encode()).decode(), "kid": "oct"}
         return JSONResponse({"keys": [oct_key, *(key.jwk for key in self.published)]})
 

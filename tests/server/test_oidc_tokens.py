@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ from tests.server.provider import CLIENT, Claims, Key, Provider, serving
 from tests.server.test_oidc import ATTACKS, CALLBACK, configured, forged, signed_in
 from tests.server.world import World, open_world, until
 
+from ringi.server.auth import oidc_provider
 from ringi.server.auth.oidc_provider import is_oidc_access_token
 from ringi.server.auth.revocations import Revocation
 from ringi.server.identity import GroupRoles
@@ -222,6 +224,23 @@ async def test_ringis_own_tokens_work_on_and_a_forged_issuer_asks_nobody(world: 
     assert (await world.client().get("/v1/session")).status_code == 200
     assert (await bearer(world, Key(2).sign(access(provider, iss="https://evil.example"))).get("/v1/session")).is_error
     assert provider.called == []
+
+
+@pytest.mark.parametrize("down", ["discovery", "keys"])
+async def test_forged_bearers_do_not_flood_a_provider_that_is_down(
+    world: World, provider: Provider, monkeypatch: pytest.MonkeyPatch, down: str
+) -> None:
+    provider.down = down
+    forgery, genuine = bearer(world, Key(2).sign(access(provider))), bearer(world, provider.key.sign(access(provider)))
+    replies = [await forgery.get("/v1/session")]
+    replies += await asyncio.gather(*(forgery.get("/v1/session") for _ in range(5)))
+    assert ({reply.status_code for reply in replies}, provider.called.count(down)) == ({503}, 1)
+
+    provider.down = None
+    assert (await genuine.get("/v1/session")).status_code == 503
+    monkeypatch.setattr(oidc_provider, "REPEAT_SECONDS", 0)
+    replies = await asyncio.gather(*(genuine.get("/v1/session") for _ in range(5)))
+    assert ({reply.status_code for reply in replies}, provider.called.count("keys")) == ({200}, 1 + (down == "keys"))
 
 
 TITLES = {"en": "You are not signed in", "ja": "サインインしていません", "zh": "您尚未登录"}

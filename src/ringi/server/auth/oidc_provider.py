@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import math
 import time
@@ -32,7 +33,7 @@ KEY_ALGORITHMS = {"RSA": "RS256", "P-256": "ES256", "P-384": "ES384", "P-521": "
 FRESH_SECONDS = 3600.0
 """Seconds for which published metadata and keys are cached."""
 REPEAT_SECONDS = 10.0
-"""Minimum seconds between lookups of an unknown key: forged key ids must not flood the provider."""
+"""Minimum seconds between lookups of an unknown key, and after a failed one: forgeries must not flood the provider."""
 CALL_SECONDS = 10.0
 LEEWAY_SECONDS = 30
 ACCESS_TYPES = {"at+jwt", "bearer", "access"}
@@ -57,8 +58,10 @@ class OidcProvider:
             raise_missing_extra("signing in with OpenID Connect", error)
         self._settings = settings
         self._metadata: dict[str, Any] = {}
-        self._metadata_at = self._keys_at = self._unknown_key_at = -FRESH_SECONDS
+        self._metadata_at = self._keys_at = self._unknown_key_at = self._failed_at = -FRESH_SECONDS
         self._keys: dict[str | None, Key] = {}
+        self._renewing = asyncio.Lock()
+        self._failure: Exception | None = None
 
     async def metadata(self) -> dict[str, Any]:
         """Return the metadata that the provider publishes; raise `RefusalError` if an endpoint is missing or unsafe."""
@@ -183,13 +186,27 @@ class OidcProvider:
     async def _key(self, kid: str | None) -> Key:
         now = time.monotonic()
         if now - self._keys_at > FRESH_SECONDS:
-            await self._read_keys()
+            await self._renew_keys()
         elif kid not in self._keys and now - self._unknown_key_at > REPEAT_SECONDS:
             self._unknown_key_at = now
             await self._read_keys()
         if kid not in self._keys:
             raise SignInError("the token is signed with an unknown key")
         return self._keys[kid]
+
+    async def _renew_keys(self) -> None:
+        """Read the keys, unless another caller has just read them or failed to: its error is then raised again."""
+        async with self._renewing:
+            now = time.monotonic()
+            if now - self._keys_at <= FRESH_SECONDS:
+                return
+            if self._failure and now - self._failed_at <= REPEAT_SECONDS:
+                raise self._failure.with_traceback(None)
+            try:
+                await self._read_keys()
+            except Exception as error:
+                self._failed_at, self._failure = time.monotonic(), error
+                raise
 
     async def _read_keys(self) -> None:
         from joserfc import jwk
