@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -280,6 +281,22 @@ async def test_a_read_that_took_too_long_is_not_begun_again(
             await database.fetch("SELECT nextval('tried'), pg_sleep(60)")
     ((tries,),) = await database.fetch("SELECT last_value FROM tried")
     assert tries == 1
+
+
+async def test_a_slower_query_that_is_canceled_while_it_connects_leaves_no_error(schema_url: str) -> None:
+    left = list[dict[str, Any]]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: left.append(context))
+    for steps in range(10):
+
+        async def fast(steps: int = steps) -> int:
+            for _ in range(steps):
+                await asyncio.sleep(0)  # noqa: TID251
+            return steps
+
+        async with PostgresDatabase(schema_url) as database:
+            assert await database.first_result(fast(), database.fetch("SELECT pg_sleep(1)")) == steps
+        gc.collect()
+    assert left == []
 
 
 @pytest.mark.parametrize(

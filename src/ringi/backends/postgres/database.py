@@ -168,6 +168,27 @@ async def close_postgres_connection(connection: AsyncpgConnection) -> None:
     connection.terminate()
 
 
+async def finish_connecting(opening: Coroutine[Any, Any, AsyncpgConnection]) -> AsyncpgConnection:
+    """Return a new connection; a canceled caller waits for it briefly, and closes it.
+
+    asyncpg leaves a future with an error that nobody reads if it is canceled just after it reached the server.
+    """
+    task = asyncio.create_task(opening)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(terminate_unused)
+        await asyncio.wait([task], timeout=1)
+        task.cancel()
+        raise
+
+
+def terminate_unused(opening: asyncio.Task[AsyncpgConnection]) -> None:
+    """Terminate a connection that nobody waits for any more, if it was opened."""
+    if not opening.cancelled() and not opening.exception():
+        opening.result().terminate()
+
+
 class StatementWatch:
     """Closes the connections of statements that are not answered.
 
@@ -304,8 +325,10 @@ class PostgresDatabase:
         named = {"application_name": "ringi"}
         try:
             # Without its own timeout, a connection dropped by the network would stay among those in use.
-            return await asyncpg.connect(
-                self.url, timeout=CONNECT_SECONDS, command_timeout=self._command_seconds, server_settings=named
+            return await finish_connecting(
+                asyncpg.connect(
+                    self.url, timeout=CONNECT_SECONDS, command_timeout=self._command_seconds, server_settings=named
+                )
             )
         except (*WRONG_URL, asyncpg.ProtocolViolationError) as error:
             if isinstance(error, WRONG_URL) or WRONG_FOR_POOLER.search(str(error)):
