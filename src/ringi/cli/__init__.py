@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 
 from ringi.base.extras import MissingExtraError, raise_missing_extra
 
@@ -20,6 +21,8 @@ EXTRAS_OF = {
 
 def main() -> None:
     """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
+    if sys.argv[1:] == ["--version"]:
+        return print(version_line())  # noqa: T201
     try:
         if is_called_as_hook(sys.argv[1:]):
             from ringi.cli.commands.hook import run_hook_command as run
@@ -29,6 +32,11 @@ def main() -> None:
         exit_for_missing_extra(error)
     else:
         run()
+
+
+def version_line() -> str:
+    """Return the line that `ringi --version` prints, without what the commands import."""
+    return f"ringi {version('ringi')}"
 
 
 def is_called_as_hook(arguments: list[str]) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand
 
-from ringi.base.settings import SettingError
+from ringi.cli import version_line
 from ringi.cli.texts import cli_text, cli_translations, environment_language
 
 MARKS = ("required", "default: ", "env var: ")
@@ -21,38 +20,11 @@ AS_IT_IS = "\b"
 """The line before a paragraph that Typer does not wrap: it would count characters, not columns."""
 
 
-RENAMED = {"resume": "use `ringi unpause` to end a pause"}
-"""The right command for a name that people may expect."""
-
-
-class GroupWithHeadings(TyperGroup):
-    """A group that lists its commands below headings."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Refuse an expected name with the right one."""
-        if args[0] in RENAMED:
-            raise SettingError("command", args[0], RENAMED[args[0]])
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a line for each command, below the heading of its panel."""
-        names = max(map(len, self.commands))
-        for heading in dict.fromkeys(command.rich_help_panel for command in self.commands.values()):  # type: ignore[attr-defined]
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [
-                        (name.ljust(names), command_short_help(command, formatter.width - names - 6))
-                        for name, command in self.commands.items()
-                        if command.rich_help_panel == heading  # type: ignore[attr-defined]
-                    ]
-                )
-
-
-def command_short_help(command: Any, width: int) -> str:
-    """Return the help of a command in one line."""
-    if environment_language() == "en":
-        return str(command.get_short_help_str(width))
-    sentence = re.sub("。.*", "。", command.help, flags=re.DOTALL)
+def short_help(text: str, width: int) -> str:
+    """Return the help of a command in one line, in the language of the environment."""
+    if (reader := environment_language()) == "en":
+        return str(TyperCommand(None, help=text).get_short_help_str(width))
+    sentence = re.sub("。.*", "。", cli_translations("help").get(text, {}).get(reader, text), flags=re.DOTALL)
     first, *rest = wrap_wide_text(sentence, width - 1)
     return f"{first}…" if rest else first
 
@@ -70,7 +42,7 @@ def wrap_wide_text(text: str, width: int) -> list[str]:
 
 
 def translate_help(command: Any) -> None:
-    """Set the help of a command, of its options and of the commands below it in the language of the environment."""
+    """Set the help of a command, of its options and of the commands of its group in the reader's language."""
     if (reader := environment_language()) == "en":
         return
     option = command.get_help_option(typer.Context(command))
@@ -78,8 +50,9 @@ def translate_help(command: Any) -> None:
         # Arguments without a description have no help.
         if text := getattr(each, "help", None):
             each.help = cli_translations("help").get(text, {}).get(reader, text)
-    for below in getattr(command, "commands", {}).values():
-        translate_help(below)
+    below = getattr(command, "commands", {})
+    for each in below.values() if isinstance(below, dict) else ():  # Others are translated when they are imported.
+        translate_help(each)
     context = command.context_class
     words = {"formatter_class": _formatter(context.formatter_class)}
     command.context_class = type(context.__name__, (context,), words)
@@ -120,7 +93,7 @@ def _with_own_marks(text: str) -> str:
 def print_version(is_set: bool) -> None:
     """Print the version and exit if the option is set."""
     if is_set:
-        typer.echo(f"ringi {version('ringi')}")
+        typer.echo(version_line())
         raise typer.Exit
 
 
