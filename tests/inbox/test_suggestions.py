@@ -191,6 +191,24 @@ async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
     assert (await verify_store(inbox.store))[1] == []
 
 
+@pytest.mark.parametrize("decision", ["approve", "edit", "reject"])
+async def test_an_answer_is_made_once_where_no_rule_is_in_force(
+    inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch, decision: str
+) -> None:
+    made, completed = list[str](), Request.completed
+
+    def counted(request: Request, *parts: Any, **options: Any) -> Any:
+        made.append(request.id)
+        return completed(request, *parts, **options)
+
+    monkeypatch.setattr(Request, "completed", counted)
+    request = await asked(inbox, call(1))
+
+    await answered(inbox, request, decision, args={**call(1).args, "amount": 3} if decision == "edit" else None)
+
+    assert made == [request.id]
+
+
 class SlowStore(MemoryStore):
     """A store in which something happens right before a rule is stored."""
 

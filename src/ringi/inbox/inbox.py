@@ -313,14 +313,15 @@ class StoreInbox(InboxCore):
             return request.completed(answer, by=person, channel=channel, now=self.clock(), ended_rules=ended_rules)
 
         ended_rules: tuple[str, ...] = ()
+        asked_request = await self.get(id)
         if answer.grant:
-            await self.granted.begin(decide(await self.get(id))[0])
-        elif answer.decision != "approve":
-            ended_rules = await self.granted.refute(decide(await self.get(id))[0], person.name)
-        if may_name_files(answer.data) and not (asked_request := await self.get(id)).is_final:
+            await self.granted.begin(decide(asked_request)[0])
+        elif answer.decision != "approve" and await self.granted.rules_covering(asked_request):
+            ended_rules = await self.granted.refute(decide(asked_request)[0], person.name)
+        if may_name_files(answer.data) and not asked_request.is_final:
             read = partial(self.get, id)
             await self.eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
-        request = await self.change(id, decide)
+        request = await self.change(id, decide, asked_request)
         if request.is_final and not request.is_repeat(answer, person):
             raise ConflictError.ended(id, request.status, request.winner)
         if answer.grant:
