@@ -10,7 +10,7 @@ import pytest
 from ringi.backends.redis.jobs import RedisJobs
 from ringi.backends.redis.server import RedisServer
 from ringi.backends.redis.stream import RedisNotifier
-from ringi.contracts.backend import Job, Notifier
+from ringi.contracts.backend import MAX_CONCURRENT, Job, Notifier
 from ringi.testing.conformance import JobsConformance
 
 
@@ -55,6 +55,27 @@ async def test_nothing_is_left_of_what_is_done(server: RedisServer, notifier: No
     await jobs.work(handle, kinds=("test",), concurrency=8, stop=stop)
     assert len(set(done)) == 50
     assert [key async for key in server.redis.scan_iter(match=f"*{server.prefix}*jobs*")] == []
+
+
+async def commands(server: RedisServer, *names: str) -> int:
+    statistics = await server.redis.info("commandstats")
+    return sum(statistics.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in names)
+
+
+async def test_a_claim_reads_little_of_what_waits(server: RedisServer, notifier: Notifier) -> None:
+    jobs, number = RedisJobs(server, notifier), 1_000
+    await jobs.submit_all(
+        [Job(key=f"k{n:04}", kind="test", partition_key=f"l{n}", concurrency_key="one") for n in range(number)]
+    )
+    before = await commands(server, "hget", "hmget", "zcount")
+    assert len(await jobs._claim(["test"], 9)) == MAX_CONCURRENT
+    assert await commands(server, "hget", "hmget", "zcount") - before < number / 10
+
+    # All places of the key are taken: the job of another key is behind all of these.
+    await jobs.submit(Job(key="other", kind="test", partition_key="other", concurrency_key="other"))
+    before = await commands(server, "hget", "hmget", "zcount")
+    assert [job.key for job in await jobs._claim(["test"], 1)] == ["other"]
+    assert await commands(server, "hget", "hmget", "zcount") - before < number / 10
 
 
 DAMAGED = {
