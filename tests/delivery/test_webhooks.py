@@ -19,7 +19,7 @@ from ringi.base.clock import utc_now
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import MAX_CONCURRENT
 from ringi.delivery.addresses import NO_ADDRESS
-from ringi.delivery.deliveries import BATCH
+from ringi.delivery.deliveries import BATCH, DeliveryTask
 from ringi.delivery.signing import new_secret
 from ringi.domain.ask import Ask
 from ringi.domain.record import SYSTEM
@@ -171,12 +171,73 @@ async def test_the_hanging_receivers_that_one_agent_names_delay_those_of_no_othe
         assert len(dead.got) == MAX_CONCURRENT
 
 
-async def test_an_attempt_keeps_no_more_than_200_characters_of_a_receivers_words(store_url: str) -> None:
-    wordy = answers(500, reason="no " * 5_000)
+async def test_receivers_in_asks_share_a_place_by_asker_and_a_turn_by_address(store_url: str) -> None:
+    async with receiving(hangs) as dead, receiving() as crm, office(store_url, settings(timeout=60.0)) as here:
+        await here.asked(webhooks=[{"url": dead.url}, {"url": crm.url}])
+        await dead.calls(1)
+        await crm.calls(1)
+
+        counts = await here.backend.jobs.counts()
+        assert [each.concurrency_key for each in counts] == ["asker/default/agent:bot"]
+
+
+async def test_what_an_asker_waits_to_retry_holds_no_place(store_url: str) -> None:
+    async with (
+        receiving(answers(500)) as failing,
+        receiving() as crm,
+        office(store_url, settings(schedule=(0.0, 3_600.0))) as here,
+    ):
+        for number in range(2 * MAX_CONCURRENT):
+            await here.asked(webhooks=[{"url": f"{failing.url}/{number}"}])
+        await failing.calls(2 * MAX_CONCURRENT)
+        await here.settled(await here.asked(webhooks=[{"url": crm.url}]), "delivered")
+
+        (counts,) = await here.deliveries.counts()
+        assert (counts.endpoint, counts.waiting, counts.retrying) == ("per request", 0, 2 * MAX_CONCURRENT)
+
+
+async def test_a_delivery_under_a_key_of_an_older_version_is_made_and_counted_without_its_address(
+    store_url: str,
+) -> None:
+    may_end = asyncio.Event()
+
+    async def takes_time(receiver: Receiver, writer: Writer) -> None:
+        await may_end.wait()
+        await OK(receiver, writer)
+
+    async with receiving(takes_time) as crm, open_backend(store_url, poll_interval=0.1) as backend:
+        async with open_inbox_on_backend(backend) as inbox:
+            ask = Ask.parse({"title": "Go?", "webhooks": [{"url": crm.url}]})
+            request = await inbox.submit(ask, by="agent:bot")
+            (event,) = await inbox.events(request_id=request.id)
+        task = DeliveryTask(
+            **{"tenant": "default", "request_id": request.id, "version": event.version, "event": event.id},
+            **{"type": event.type, "happened_at": event.at, "endpoint": "ask-0"},
+        )
+        old = f"webhook/default/{crm.url}"
+        keys = {"partition_key": f"{old}/default/{request.id}", "concurrency_key": old}
+        await backend.jobs.submit(task.job(request).model_copy(update=keys))
+        async with office(backend, settings(timeout=60.0)) as here:
+            await crm.calls(1)
+            counts = await here.deliveries.counts()
+            may_end.set()
+            await here.settled(request, "delivered")
+
+        assert [(each.endpoint, each.running) for each in counts] == [("per request", 1)]
+        assert len(crm.got) == 1
+
+
+async def says_no_http(_: Receiver, writer: Writer) -> None:
+    writer.write(b"no " * 5_000 + b"\r\n\r\n")
+    await writer.drain()
+
+
+@pytest.mark.parametrize("wordy", [answers(500, reason="no " * 5_000), says_no_http], ids=["reason", "no HTTP"])
+async def test_an_attempt_keeps_no_more_than_200_characters_of_a_receivers_words(store_url: str, wordy: Any) -> None:
     async with receiving(wordy, OK) as crm, office(store_url, settings(endpoint(crm.url))) as here:
         (delivery,) = await here.settled(await here.asked(), "delivered")
 
-        assert len(delivery.tries[0].error or "") <= len("500 ") + 200
+        assert len(delivery.tries[0].error or "") <= len("RemoteProtocolError: ") + 200
 
 
 async def test_a_receiver_gets_several_events_at_once_and_those_of_a_request_in_order(store_url: str) -> None:

@@ -85,10 +85,10 @@ class DeliveryTask(StrictModel):
     def job(self, request: Request) -> Job:
         """Return the job for this task."""
         key = f"deliver:{self.tenant}/{self.target.id}/{self.series}"
-        kind, receiver = delivery_queue_of_receiver(request, self.endpoint)
+        kind, shared, receiver = delivery_queue_of_receiver(request, self.endpoint)
         # In order for each request: a receiver may get events of several at once.
         partition, payload = f"{receiver}/{self.tenant}/{self.request_id}", self.model_dump(mode="json")
-        return Job(key=key, kind=kind, partition_key=partition, concurrency_key=receiver, payload=payload)
+        return Job(key=key, kind=kind, partition_key=partition, concurrency_key=shared, payload=payload)
 
     def attempt(self, host: str, at: datetime, status: DeliveryStatus, **more: Any) -> LoggedAttempt:
         """Return the record of an attempt."""

@@ -101,15 +101,18 @@ def asked_webhook(request: Request, name: str) -> Webhook | None:
     return named.get(name)
 
 
-def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str]:
-    """Return the kind of a receiver's jobs, and their concurrency key.
+def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str, str]:
+    """Return the kind of a receiver's jobs, their concurrency key, and the name by which they take turns in a request.
 
     A slow or dead endpoint delays no others, and an asker's receivers delay those of no other asker, however many they
-    are: each claim visits every key.
+    are: each claim visits every key. Among the receivers of one ask, one that hangs delays no others.
     """
     if webhook := asked_webhook(request, name):
-        return ASKED_SIGNED if webhook.secret_ref else ASKED, f"asker/{request.tenant}/{request.asked_by}"
-    return CONFIGURED, "mail" if name.startswith(MAIL) else f"webhook/{name}"
+        kind = ASKED_SIGNED if webhook.secret_ref else ASKED
+        # Older versions have stored jobs with this name, whose order with new ones is kept.
+        return kind, f"asker/{request.tenant}/{request.asked_by}", f"webhook/{request.tenant}/{webhook.url}"
+    key = "mail" if name.startswith(MAIL) else f"webhook/{name}"
+    return CONFIGURED, key, key
 
 
 def receiver_of_queue(kind: str, concurrency_key: str) -> str:
@@ -240,4 +243,4 @@ def webhook_failure_reason(error: Exception) -> str:
         return fault
     if isinstance(error, httpx.TimeoutException):
         return "no connection or no reply in time"
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{type(error).__name__}: {str(error)[:MAX_REASON]}" if str(error) else type(error).__name__
