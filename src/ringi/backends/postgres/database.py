@@ -7,7 +7,7 @@ import logging
 import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from typing import Any, Self, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from ringi.backends.batcher import Rows
-from ringi.backends.migrations import Migration, backend_migrations, refuse_unknown_schema
+from ringi.backends.migrations import LISTED, Migration, StoreSchema, backend_migrations, refuse_unusable_schema
 from ringi.backends.silence import ServerSilence
 from ringi.base.settings import SettingError
 from ringi.errors import RingiError, UnavailableError
@@ -97,6 +97,10 @@ FetchRow = Callable[[str], Awaitable[Any]]
 """Returns the first row of a statement, if any."""
 IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 """Errors of a migration that meets a long-running transaction."""
+NAMES = """
+SELECT relname::text FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = current_schema()
+UNION SELECT 'migrations.' || attname FROM pg_attribute WHERE attrelid = to_regclass('migrations')
+"""
 MIGRATION_LOCK = 2000
 """Milliseconds for which a migration may block the other servers at a time."""
 MIGRATION_TRIES, MIGRATION_PAUSE = 20, 1.0
@@ -467,7 +471,7 @@ def postgres_errors_as_own() -> Iterator[None]:
 async def migrate_postgres(connection: AsyncpgConnection, url: str, schema: str) -> None:
     """Migrate the tables completely or not at all; of several servers that start at once, one migrates.
 
-    Raises `SettingError` for tables of a newer version that this version would damage.
+    Raises `SettingError` for damaged tables, and for those of a newer version that this version would damage.
     """
     if connection.get_server_version().major < OLDEST:
         raise SettingError("postgresql", connection.get_server_version().major, f"Ringi needs {OLDEST} or newer")
@@ -483,9 +487,10 @@ async def migrate_postgres(connection: AsyncpgConnection, url: str, schema: str)
 
 async def _migrate(connection: AsyncpgConnection, url: str, schema: str) -> None:
     known = backend_migrations("postgres")
-    if await _applied(connection, url, known) >= len(known):
-        # Without a lock: a running dump of the database holds one on each table.
-        return
+    async with at_one_moment(connection):
+        if await _applied(connection, url, known) >= len(known):
+            # Without a lock: a running dump of the database holds one on each table.
+            return
     async with connection.transaction():
         # A session that waits for a table lock blocks all later sessions, including those of old servers.
         await connection.execute(f"SET LOCAL lock_timeout = {MIGRATION_LOCK}")
@@ -499,14 +504,19 @@ async def _migrate(connection: AsyncpgConnection, url: str, schema: str) -> None
 
 
 async def _applied(connection: AsyncpgConnection, url: str, known: list[Migration]) -> int:
-    number, oldest = await postgres_schema_version(connection)
-    refuse_unknown_schema(url, number or 0, oldest or 0, len(known))
-    return number or 0
+    schema = await read_postgres_schema(connection)
+    refuse_unusable_schema(url, schema, known)
+    return schema.number
 
 
-async def postgres_schema_version(connection: AsyncpgConnection) -> tuple[int | None, int | None]:
-    """Return the last migration, and the last one that a program must know; None without tables of Ringi."""
-    if not await connection.fetchval("SELECT to_regclass('migrations') IS NOT NULL"):
-        return None, None
-    ((number, oldest),) = await connection.fetch("SELECT coalesce(max(number), 0), max(oldest) FROM migrations")
-    return number, oldest
+def at_one_moment(connection: AsyncpgConnection) -> AbstractAsyncContextManager[Any]:
+    """Return a transaction whose statements all see the same tables, while another process may migrate them."""
+    return connection.transaction(isolation="repeatable_read", readonly=True)
+
+
+async def read_postgres_schema(connection: AsyncpgConnection) -> StoreSchema:
+    """Return what a schema holds."""
+    names = {name for (name,) in await connection.fetch(NAMES)}
+    rows = await connection.fetch("SELECT number, oldest FROM migrations") if LISTED in names else []
+    applied = {row["number"]: row["oldest"] for row in rows}
+    return StoreSchema(max(applied, default=0), applied, names)

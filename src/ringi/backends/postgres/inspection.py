@@ -12,8 +12,9 @@ from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import (
     AsyncpgConnection,
     PostgresDatabase,
+    at_one_moment,
     postgres_errors_as_own,
-    postgres_schema_version,
+    read_postgres_schema,
     replace_nul_characters,
 )
 from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
@@ -53,7 +54,9 @@ class ReadOnlyPostgres(PostgresDatabase):
     _command_seconds = None
 
     async def _prepare(self, connection: AsyncpgConnection) -> None:
-        refuse_other_schema(self.url, *await postgres_schema_version(connection), backend_migrations("postgres"))
+        async with at_one_moment(connection):
+            schema = await read_postgres_schema(connection)
+        refuse_other_schema(self.url, schema, backend_migrations("postgres"))
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         # Reading the lists of a million requests takes time.

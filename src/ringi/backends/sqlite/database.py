@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Self, TypeVar
 
-from ringi.backends.migrations import backend_migrations, refuse_unknown_schema
+from ringi.backends.migrations import LISTED, StoreSchema, backend_migrations, refuse_unusable_schema
 from ringi.base.settings import SettingError
 from ringi.contracts.store import ClosedError
 from ringi.errors import UnavailableError
@@ -165,6 +165,7 @@ GIVEN_BACK = 200
 """Free pages returned to the disk in one transaction."""
 MERGED = 500
 """Pages of the term index merged in one transaction; more would delay other writers."""
+NAMES = "SELECT lower(name) FROM sqlite_master UNION SELECT 'migrations.' || name FROM pragma_table_info('migrations')"
 MARK_PENDING = "INSERT OR REPLACE INTO cursors (name, position) SELECT 'scrub', max(position) FROM events"
 CLEAR_PENDING = "DELETE FROM cursors WHERE name = 'scrub' AND position = ?"
 
@@ -603,19 +604,26 @@ def has_sqlite_module(name: str) -> bool:
 
 
 def migrate_sqlite(connection: sqlite3.Connection, url: str) -> None:
-    """Migrate the tables completely or not at all; refuse an incompatible newer version."""
+    """Migrate the tables completely or not at all; refuse an incompatible newer version, and damaged tables."""
     known = backend_migrations("sqlite")
     connection.execute("BEGIN IMMEDIATE")
+    schema = read_sqlite_schema(connection)
+    refuse_unusable_schema(url, schema, known)
     connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL)")
-    (done,) = connection.execute("PRAGMA user_version").fetchone()
-    (oldest,) = connection.execute("SELECT coalesce(max(oldest), 0) FROM migrations").fetchone()
-    refuse_unknown_schema(url, done, oldest, len(known))
-    for number, script, oldest in known[done:]:
+    for number, script, oldest in known[schema.number :]:
         for statement in split_sql_script(script):
             connection.execute(statement)
         connection.execute("INSERT INTO migrations (number, oldest) VALUES (?, ?)", (number, oldest))
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
+
+
+def read_sqlite_schema(connection: sqlite3.Connection) -> StoreSchema:
+    """Return what a file holds; the caller has begun a transaction."""
+    (number,) = connection.execute("PRAGMA user_version").fetchone()
+    names = {name for (name,) in connection.execute(NAMES)}
+    applied = connection.execute("SELECT number, oldest FROM migrations") if LISTED in names else ()
+    return StoreSchema(number, dict(applied), names)
 
 
 def split_sql_script(script: str) -> Iterator[str]:

@@ -13,7 +13,14 @@ from typing import Any, Self, TypeVar
 
 from ringi.backends.migrations import backend_migrations, refuse_other_schema
 from ringi.backends.rows import TABLES, Columns, find_wrong_columns
-from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThread, Work, file_identity
+from ringi.backends.sqlite.database import (
+    BUSY_SECONDS,
+    SqliteDatabase,
+    TaskThread,
+    Work,
+    file_identity,
+    read_sqlite_schema,
+)
 from ringi.backends.sqlite.lists import sqlite_index_terms
 from ringi.backends.sqlite.store import SqliteStore, sqlite_record_columns
 from ringi.base.settings import SettingError
@@ -104,14 +111,14 @@ class ReadOnlySqlite(SqliteDatabase):
 
     def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
         try:
-            (number,) = connection.execute("PRAGMA user_version").fetchone()
-            has_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
-            oldest = has_tables and connection.execute("SELECT coalesce(max(oldest), 0) FROM migrations").fetchone()[0]
+            connection.execute("BEGIN")
+            schema = read_sqlite_schema(connection)
+            connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             raise SettingError("url", self.url, UNREADABLE.format(error)) from error
         except sqlite3.DatabaseError as error:
             raise SettingError("url", self.url, NO_DATABASE.format(error)) from error
-        refuse_other_schema(self.url, number if has_tables else None, oldest, backend_migrations("sqlite"))
+        refuse_other_schema(self.url, schema, backend_migrations("sqlite"))
 
 
 class DamagedSqliteStore(SqliteStore):
