@@ -337,3 +337,29 @@ async def test_the_trailers_of_a_complete_body_have_a_limit() -> None:
         writer.write(CHUNKED + b"0\r\n" + b"a: b\r\n" * 201 + b"\r\n")
 
         assert b" 431 " in await rest_of(reader)
+
+
+async def test_lines_are_counted_before_the_headers_are_complete() -> None:
+    async with open_world("memory://") as world, served(world), connected(world) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\n" + b"ab:\r\n" * 210)
+
+        assert b" 431 " in await rest_of(reader)
+
+
+async def test_calls_that_wait_for_a_reply_on_one_connection_have_a_limit() -> None:
+    async with open_world("memory://") as world, served(world) as server, connected(world) as (reader, writer):
+        call = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        writer.write(call * 10)
+        replies = [await reader.readuntil(b"}") for _ in range(10)]
+        assert all(b" 200 " in reply for reply in replies)
+
+        sent = 0
+        with suppress(ConnectionError):
+            while sent < 4 * 1024 * 1024 and not writer.is_closing():
+                writer.write(call * 100)
+                sent += len(call) * 100
+                await writer.drain()
+
+        assert sent < 4 * 1024 * 1024
+        await until(lambda: not server.server_state.connections)
+        assert await healthy(world)

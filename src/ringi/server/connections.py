@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -26,6 +26,8 @@ MAX_UNREAD = 32 * 1024 * 1024
 """Bytes of replies that one caller has not read to their end, above which the one that waits longest is dropped."""
 MAX_HEADER_BYTES, MAX_HEADERS = 64 * 1024, 200
 """Of one call: bytes of its address, headers and trailers, and their number."""
+MAX_PIPELINE = 16
+"""Calls of one connection that may wait for the reply to an earlier one."""
 PROGRESS = 256 * 1024
 """Bytes of a body that restart its deadline: a photo from a phone may take minutes."""
 log = logging.getLogger(__name__)
@@ -45,7 +47,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """Bytes received since the timer began."""
     _header_bytes = 0
     """Bytes received since the last complete headers or the last part of a body."""
-    _is_too_long = False
+    _refusal: RefusalError | None = None
+    """Why the parser stopped."""
     unread: ClassVar[dict[object, dict[BoundedProtocol, int]]] = {}
     """The bytes that the callers of one server have not read yet, by caller and connection, oldest first."""
     _reader: object = None
@@ -90,10 +93,19 @@ class BoundedProtocol(HttpToolsProtocol):
         self._awaited_part = "headers"
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header or a trailer."""
+        if len(self.headers) >= MAX_HEADERS:
+            self._stop(headers_too_large_error())
+        super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """Start the timer for a body."""
         self._awaited_part = "body"
         self._check_headers()
+        if len(self.pipeline) >= MAX_PIPELINE:
+            what = f"{MAX_PIPELINE} calls of this connection wait for a reply: read the replies, or open another one"
+            self._stop(RefusalError(429, "limit", what, retry_after=1))
         super().on_headers_complete()
         if not self.pipeline:
             self._answered = self.cycle
@@ -117,14 +129,17 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _check_headers(self) -> None:
         self._header_bytes = 0
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        self._is_too_long = size > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS
-        if self._is_too_long:
-            raise headers_too_large_error()  # The parser stops, and `send_400_response` is called.
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEADER_BYTES:
+            self._stop(headers_too_large_error())
+
+    def _stop(self, error: RefusalError) -> NoReturn:
+        """Stop the parser, which calls `send_400_response`."""
+        self._refusal = error
+        raise error
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a call that cannot be read."""
-        self.refuse(headers_too_large_error() if self._is_too_long else MalformedError(f"{msg} Send HTTP/1.1."))
+        self.refuse(self._refusal or MalformedError(f"{msg} Send HTTP/1.1."))
 
     def pause_writing(self) -> None:
         """Start the timer for a reply that waits for its reader, and drop the oldest above the limit of one caller."""
