@@ -29,6 +29,7 @@ from ringi.errors import InvalidError, NotFoundError, UnavailableError
 from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.functions import gate
 from ringi.runs.agent import Agent
+from ringi.runs.lease import Lease
 from ringi.runs.worker import Worker
 from ringi.testing.model import ScriptedModel, scripted_turns, tool_call
 
@@ -423,3 +424,44 @@ async def test_a_worker_that_was_suspended_does_not_begin_a_call_that_another_on
         assert (await world.rest()).status == "done"
 
     assert (entered, payments.made) == (3, [7])
+
+
+@pytest.mark.parametrize("make", [asker, blocking_asker])
+async def test_a_late_renewal_alone_refuses_no_call(url: str, make: Callable[..., Agent]) -> None:
+    payments, entered = Payments(), 0
+
+    async def late() -> None:
+        nonlocal entered
+        entered += 1
+        next(iter(world.runner._held_leases)).valid_until = 0.0
+
+    async with opened(url, [make(payments, late)]) as world, working(world):
+        await world.respond(await asked(world), "approve")
+        assert (await world.rest()).status == "done"
+
+    assert (entered, payments.made) == (2, [7])
+
+
+async def test_a_task_that_outlives_its_run_may_authorize_its_call(url: str) -> None:
+    lease, may_go, tasks = list[Lease](), asyncio.Event(), list[asyncio.Task[None]]()
+
+    async def step(state: Log) -> Log:
+        request = ask("Pay?", action=Action("pay", {"amount": 7}))
+
+        async def later() -> None:
+            await may_go.wait()
+            request.authorize("pay", {"amount": 7})
+
+        lease.extend(world.runner._held_leases)
+        tasks.append(asyncio.create_task(later()))
+        return {"log": ["begun"]}
+
+    graph = StateGraph(Log).add_node("step", step).add_edge(START, "step")
+    agent = Agent("payer", graph.compile(), input=lambda _: {"log": []}, output=dict)
+    async with opened(url, [agent]) as world, working(world):
+        await world.respond(await asked(world), "approve")
+        assert (await world.rest()).status == "done"
+        lease[0].valid_until = 0.0
+        may_go.set()
+
+        await tasks[0]

@@ -129,7 +129,7 @@ async def test_a_hold_is_refused_while_an_erasure_deletes(world: World) -> None:
     assert (erased.status_code, statuses) == (200, [409])
     assert await title_of(world) == "erased"
     assert await changes(world) == []
-    assert (await world.inbox.get("r1")).erasing_until is None
+    assert (await world.inbox.get("r1")).erasing == ()
 
 
 async def test_a_hold_wins_over_an_erasure_that_takes_longer_than_it_may(world: World) -> None:

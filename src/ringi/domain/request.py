@@ -34,7 +34,7 @@ from ringi.domain.voting import Caller, Decider, as_decider, missing_votes, open
 from ringi.errors import ConflictError, ForbiddenError, NotAuthorizedError
 
 RUN_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("ringi_run_check", default=None)
-"""Within a run of Ringi: raises an error if another worker may have taken it over."""
+"""Within a run of Ringi: raises an error if another worker has taken it over."""
 MAX_SEEN = 200
 """The number of people whose first view of a request is recorded."""
 CLIENT = "client"
@@ -522,7 +522,7 @@ class Request(RequestData):
 
         Raises:
             NotAuthorizedError: The call was not approved, or differs from the approved one.
-            UnavailableError: In a run of Ringi, another worker may have taken the run over: let it pass.
+            UnavailableError: In a run of Ringi, another worker has taken the run over: let it pass.
         """
         if check := RUN_CHECK.get():
             check()

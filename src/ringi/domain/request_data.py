@@ -40,7 +40,7 @@ SUBJECTS = {"asker_subject", "starter_subject", "responder_subject", "absent_sub
 """The fields with sign-ins, which no reader sees."""
 PRIVATE = SUBJECTS | {
     *("head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check", "seed"),
-    *("waiting_erasures", "erasing_until"),
+    *("waiting_erasures", "erasing"),
 }
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
@@ -62,7 +62,7 @@ class RequestData(Record):
     # An erasure that waits may name the person to erase. One that began changes nothing yet.
     unchained: ClassVar[frozenset[str]] = Record.unchained | {
         *("webhooks", "legal_hold", "check", "seed", "unanswerable", "waiting_erasures"),
-        "erasing_until",
+        "erasing",
     }
 
     kind: Kind
@@ -137,8 +137,8 @@ class RequestData(Record):
     """True while no erasure may remove the content."""
     waiting_erasures: tuple[WaitingErasure, ...] = Field(default=(), exclude_if=is_empty)
     """The erasures to do when this review ends."""
-    erasing_until: datetime | None = Field(default=None, exclude_if=is_empty)
-    """An erasure in progress deletes what is stored beside the request; until then, no legal hold can be set."""
+    erasing: tuple[datetime, ...] = Field(default=(), exclude_if=is_empty)
+    """Until when each erasure in progress refuses legal holds, because it deletes what lies beside the request."""
     check: Check | None = Field(default=None, exclude_if=is_empty)
     """What is wrong with a request that was planted to measure attention; it can never run."""
     seed: str | None = Field(default=None, exclude_if=is_empty)
@@ -493,13 +493,15 @@ class RequestData(Record):
             waiting += (new,)
         return self._without_event(waiting_erasures=self.waiting_erasures if self.is_final else waiting)
 
-    def with_erasing(self, until: datetime | None) -> tuple[Self, None]:
-        """Return the next version during an erasure, or after one that failed, without an event; unchanged if it is so.
+    def with_erasing(self, until: datetime, since: datetime | None) -> tuple[Self, None]:
+        """Return the next version with or without an erasure in progress, without an event; unchanged if it is so.
 
         Args:
-            until: The time at which the erasure counts as interrupted; None after its failure.
+            until: The time at which the erasure counts as interrupted; it identifies the erasure.
+            since: The time at which it began; None after its end.
         """
-        return self._without_event(erasing_until=until and max(until, self.erasing_until or until))
+        others = tuple(each for each in self.erasing if each != until and (since is None or each > since))
+        return self._without_event(erasing=others if since is None else (*others, until))
 
     def _without_event(self, **change: object) -> tuple[Self, None]:
         """Return the next version with a field outside of the hash chain changed; the same version if it is not."""

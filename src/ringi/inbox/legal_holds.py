@@ -32,9 +32,9 @@ async def set_hold(inbox: StoreInbox, id: str, by: str, reason: str) -> Request:
     def step(request: Request) -> tuple[Request, Event | None]:
         if request.erased and request.erased.rule != "person":
             raise ConflictError(f"the content of request {id!r} was erased: there is nothing to hold")
-        if request.erasing_until and request.erasing_until > inbox.clock():
-            until = jsonable(request.erasing_until)
-            raise ConflictError(f"request {id!r} is being erased: if the erasure fails, set the hold after {until}")
+        if until := max((each for each in request.erasing if each > inbox.clock()), default=None):
+            what = f"request {id!r} is being erased: if the erasure fails, set the hold after {jsonable(until)}"
+            raise ConflictError(what)
         return request.with_legal_hold(True)
 
     # The mark comes first: from here on, an erasure of this version fails. A repeated call writes a missing entry.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Container, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import compress, takewhile
 from typing import Any
@@ -31,7 +31,7 @@ from ringi.domain.record import (
 )
 from ringi.domain.request import Request, overridden_key, review_key
 from ringi.domain.thread import FenceError, Savers, Thread, checkpoint_thread, conversation_stream, thread_state_streams
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import ConflictError, NotFoundError, RingiError
 from ringi.files.attachments import Attachments, damage_as_unreadable, file_fields_of_request, file_numbers_in_answer
 from ringi.files.images import Images
 from ringi.privacy.candidates import (
@@ -92,15 +92,19 @@ class Eraser:
 
         Raises `ConflictError` for a request that has not ended, or while its review or its run is in progress.
         """
-        try:
-            request = await self._erased_request(key, erased, check, person)
-        except ConflictError:
-            await self._allow_holds(key)
-            raise
+        async with self._refusing_holds(erased) as marked:
+            return await self._request(key, erased, check, person, marked)
+
+    async def _request(
+        self, key: Key, erased: Erased, check: RequestCheck, person: str | None, marked: set[Key]
+    ) -> Request:
+        request = await self._erased_request(key, erased, check, person, marked)
         await self._end_wait(request, erased, person)
         return request
 
-    async def _erased_request(self, key: Key, erased: Erased, check: RequestCheck, person: str | None) -> Request:
+    async def _erased_request(
+        self, key: Key, erased: Erased, check: RequestCheck, person: str | None, marked: set[Key]
+    ) -> Request:
         for _ in range(TRIES):
             request = await self._store.get(Request, *key)
             check(request)
@@ -112,46 +116,50 @@ class Eraser:
             if not (changes or left or (person and await self._is_beside(key, person))):
                 return request
             is_done = is_content_erased(request, person)
-            if not is_done and await self._begin(filter(None, (request, review)), erased):
+            if not is_done and await self._begin(filter(None, (request, review)), erased, marked):
                 continue
             if not is_done and (person is None or has_words_of_person(request, person, history)):
-                await self._thread_of(request, erased)
+                await self._thread_of(request, erased, marked)
             # A previous erasure may have been killed before this step.
             await self._forget_tries(key)
-            if review and not await self._is_reviewed(request, review, erased, person):
+            if review and not await self._is_reviewed(request, review, erased, person, marked):
                 continue
             if is_done:
                 return request
             await self._forget_files(request, changes)
             failpoint("erase.before_commit")
-            if after := await self._saved(request, erased, {**changes, "erasing_until": None}, left, history):
+            if after := await self._saved(request, erased, {**changes, "erasing": ()}, left, history):
                 # Again: a call in progress has ended in the meantime and recorded its result.
                 await self._forget_tries(key)
                 return after
         raise ConflictError.too_often(Request.record, key.id)
 
-    async def _begin(self, requests: Iterable[Request], erased: Erased) -> bool:
+    @asynccontextmanager
+    async def _refusing_holds(self, erased: Erased) -> AsyncIterator[set[Key]]:
+        """Let holds be set again, after the block, on the requests whose keys the block adds to the set."""
+        marked, until = set[Key](), erased.at + PROTECTED
+        try:
+            yield marked
+        finally:
+            for key in marked:
+                with suppress(RingiError):
+                    await change_record(self._store, Request, key, lambda each: each.with_erasing(until, None))
+
+    async def _begin(self, requests: Iterable[Request], erased: Erased, marked: set[Key]) -> bool:
         """Let nobody set a hold on these requests for now; return whether one of them changed."""
         is_changed = False
         for request in requests:
-            after, _ = request.with_erasing(erased.at + PROTECTED)
-            if request.is_final and not is_content_erased(request, None) and after is not request:
+            after, _ = request.with_erasing(erased.at + PROTECTED, erased.at)
+            if not is_content_erased(request, None) and after.erasing != request.erasing:
                 is_changed = True
                 with suppress(ConflictError):
                     await self._store.put(after, None)
+                    marked.add(request.key)
         return is_changed
 
-    async def _allow_holds(self, key: Key) -> None:
-        """Let holds be set again on a request and its review."""
-        with suppress(ConflictError, NotFoundError):
-            request = await self._store.get(Request, *key)
-            review = await find_review(self._store, request)
-            for each in filter(None, (request, review)):
-                after, _ = each.with_erasing(None)
-                if after is not each:
-                    await self._store.put(after, None)
-
-    async def _is_reviewed(self, request: Request, review: Request, erased: Erased, person: str | None) -> bool:
+    async def _is_reviewed(
+        self, request: Request, review: Request, erased: Erased, person: str | None, marked: set[Key]
+    ) -> bool:
         """Erase the ended review of a request; return False if it has ended just now.
 
         While it is open, let the erasure wait for its end, and raise `ConflictError`.
@@ -168,7 +176,7 @@ class Eraser:
             # It repeats the title: if that is the person's, nothing of it may stay.
             is_whole = person is None or request.asked_by == person
             how = erased.model_copy(update={"rule": "request"}) if is_whole and person else erased
-            await self.request(review.key, how, lambda _: None, None if is_whole else person)
+            await self._request(review.key, how, lambda _: None, None if is_whole else person, marked)
             failpoint("erase.after_review")
         return True
 
@@ -229,6 +237,10 @@ class Eraser:
         Raises `ConflictError` while the thread is in use or one of its requests is on hold, and `NotFoundError` if
         neither a thread nor its images exist.
         """
+        async with self._refusing_holds(erased) as marked:
+            await self._thread(key, erased, person, marked)
+
+    async def _thread(self, key: Key, erased: Erased, person: str | None, marked: set[Key]) -> None:
         for _ in range(TRIES):
             try:
                 thread = await self._store.get(Thread, *key)
@@ -247,7 +259,8 @@ class Eraser:
             reviews = await find_reviews(self._store, asked)
             if held := next((id for each in asked if (id := legal_hold_id(each, reviews.get(each.key)))), None):
                 raise ConflictError.legal_hold(held)
-            if await self._begin([*asked, *reviews.values()], erased) or not await self._forget_run(thread, erased):
+            is_changed = await self._begin([*asked, *reviews.values()], erased, marked)
+            if is_changed or not await self._forget_run(thread, erased):
                 continue
             failpoint("erase.before_saved")
             if after := await self._saved(thread, erased, changes, redacted_payloads(history, None), history):
@@ -291,16 +304,17 @@ class Eraser:
         async def attempt(record: Record) -> None:
             try:
                 if isinstance(record, Thread):
-                    return await self.thread(record.key, erased, sweep.person)
+                    return await self._thread(record.key, erased, sweep.person, marked)
                 if isinstance(record, Journal):
                     return await self.journal(record.key, erased, str(sweep.person))
-                await self.request(record.key, erased, lambda _: None, sweep.person)
+                await self._request(record.key, erased, lambda _: None, sweep.person, marked)
             except (ConflictError, UnreadableError) as error:
                 left[record.id] = str(error)
 
         records = [*due.threads, *due.requests, *due.journals]
-        for n in range(0, len(records), AT_ONCE):
-            await asyncio.gather(*map(attempt, records[n : n + AT_ONCE]))
+        async with self._refusing_holds(erased) as marked:
+            for n in range(0, len(records), AT_ONCE):
+                await asyncio.gather(*map(attempt, records[n : n + AT_ONCE]))
         return left
 
     async def _due(self, events: Sequence[Event], sweep: Sweep) -> ErasureCandidates:
@@ -381,13 +395,13 @@ class Eraser:
             query = query.model_copy(update={"before": cursor_after_record(page[-1])})
         return found
 
-    async def _thread_of(self, request: Request, erased: Erased) -> None:
+    async def _thread_of(self, request: Request, erased: Erased, marked: set[Key]) -> None:
         if key := thread_key_of_request(request):
             with suppress(NotFoundError):
                 if parent := (await self._store.get(Thread, *key)).parent:
                     # That thread received the answer. Erase it first: afterwards nothing records who started it.
-                    await self.thread(parent, erased)
-                await self.thread(key, erased)
+                    await self._thread(parent, erased, None, marked)
+                await self._thread(key, erased, None, marked)
 
     async def _forget_tries(self, key: Key) -> None:
         if self._stream:

@@ -262,7 +262,7 @@ async def advance_leased_thread(
             await leased_run.fail_unstarted(reason_of("store_outages", times=MAX_OUTAGES))
         else:
             inbox.metrics.retried.inc(thread.attempts > 1)
-            with tracing.within(leased_run.run.traceparent), lease.guarding():
+            with tracing.within(leased_run.run.traceparent), lease.guarding(runner.backend.another_store):
                 await RunExecutor(leased_run, runner, memory, unsettled).execute()
     except (asyncio.CancelledError, UnavailableError) as error:
         is_outage = isinstance(error, UnavailableError) and not isinstance(error, PausedError)

@@ -12,15 +12,17 @@ import sysconfig
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
 from ringi.base.clock import Clock
 from ringi.base.loops import cancel_all
-from ringi.base.outages import FailureLog, OutageError, rate_limited_logger
+from ringi.base.outages import FailureLog, rate_limited_logger, report_outages
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key, UnreadableError
 from ringi.domain.request import RUN_CHECK
@@ -30,6 +32,7 @@ from ringi.runs.agent import Agent
 
 limited_log = rate_limited_logger(f"{__name__}.renewal")  # Its own name: the watch below reports each block.
 Put = Callable[[Thread, Event | None], Awaitable[None]]
+OpenStore = Callable[[], AbstractAsyncContextManager[Store]]
 LEASE_SECONDS = 6.0
 """Seconds until another worker may take the thread of a dead worker."""
 
@@ -85,24 +88,32 @@ class Lease:
         self.valid_until = began + LEASE_SECONDS
 
     @contextmanager
-    def guarding(self) -> Iterator[None]:
-        """Let `Request.authorize` refuse within the block once another worker may hold the thread."""
-        token = RUN_CHECK.set(self._refuse_expired)
+    def guarding(self, open_store: OpenStore | None) -> Iterator[None]:
+        """Let `Request.authorize` refuse within the block once another worker has taken the thread.
+
+        `open_store` opens the lease's store for another event loop.
+        """
+        token = RUN_CHECK.set(partial(self._check_without_await, open_store))
         try:
             yield
         finally:
             RUN_CHECK.reset(token)
 
-    def _refuse_expired(self) -> None:
-        if time.monotonic() >= self.valid_until:
-            why = "this process was suspended or lost its store, and another worker may continue the run"
-            raise OutageError(UnavailableError(why, part="the run"))
+    def _check_without_await(self, open_store: OpenStore | None) -> None:
+        if open_store and not self.is_ended and time.monotonic() >= self.valid_until:
+            # In a thread of its own, because the event loop may be that of the caller.
+            with report_outages(), ThreadPoolExecutor(1) as thread:
+                thread.submit(lambda: asyncio.run(self._check_apart(open_store))).result()
 
-    async def check(self) -> None:
+    async def _check_apart(self, open_store: OpenStore) -> None:
+        async with open_store() as store:
+            await self.check(store)
+
+    async def check(self, store: Store | None = None) -> None:
         """Raise `UnavailableError` if another worker has taken the thread, such as while this process was suspended."""
         if time.monotonic() >= self.valid_until:
             try:
-                await self.renew()
+                await self.renew(store)
             except (FenceError, NotFoundError) as error:
                 raise UnavailableError(str(error), part="the run") from error
 
@@ -225,7 +236,7 @@ class EventLoopWatch:
     the interpreter, such as some C extensions, also stops this thread.
     """
 
-    def __init__(self, open_store: Callable[[], AbstractAsyncContextManager[Store]], held_leases: set[Lease]) -> None:
+    def __init__(self, open_store: OpenStore, held_leases: set[Lease]) -> None:
         self._open_store, self._held_leases = open_store, held_leases
         self._missed_ticks = 0
         self._ended = threading.Event()
