@@ -816,6 +816,27 @@ async def test_a_hold_on_the_review_holds_the_request_and_what_waits_for_it(file
     await file.verified()
 
 
+async def test_no_hold_is_set_on_an_open_review_while_its_request_is_erased(
+    file: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, review = await overridden(file)
+    forget, refused = file.inbox.eraser._forget_tries, list[str]()
+
+    async def forget_late(key: Key) -> None:
+        for id in ("r1", review):
+            with pytest.raises(ConflictError, match="is being erased"):
+                await set_hold(file.inbox, id, "boss", "Case 7")
+            refused.append(id)
+        await forget(key)
+
+    monkeypatch.setattr(file.inbox.eraser, "_forget_tries", forget_late)
+    with raises_code("under_review"):
+        await file.inbox.erase("r1", by="boss")
+
+    assert refused == ["r1", review]
+    assert (await set_hold(file.inbox, review, "boss", "Case 7")).legal_hold
+
+
 @pytest.mark.parametrize("held", ["r1", "review"])
 async def test_what_a_hold_kept_from_the_retention_is_erased_after_it_is_lifted(file: Place, held: str) -> None:
     _, review = await overridden(file)

@@ -21,7 +21,7 @@ from ringi.domain.thread import Thread
 
 STORED = (Request, Thread, Journal, Event, Job, StreamItem, FrameworkState, GrantEntry, Pause, Absence)
 DIGESTS = {
-    "Request": "0b3a42e11c1ce6b36e3506981f834272",
+    "Request": "f148a1cf5d363b95d6ca7bc066ff3bc1",
     "Thread": "8db3e8fc98dd4be58fa51790f506b630",
     "Journal": "e34661805ff67fc8351fd69551fc8f14",
     "Event": "fb08cc37678841da039de5f240a3fffa",
