@@ -410,6 +410,7 @@ def test_no_progress_is_shown_where_no_terminal_is(desk: Desk) -> None:
         ("import ringi", "pydantic asyncio"),
         ("sys.argv[1:] = ['--version']; ringi.cli.main()", "pydantic typer asyncio"),
         ("sys.argv[1:] = ['--help']; ringi.cli.main()", "ringi.domain ringi.inbox ringi.cli.commands.requests httpx"),
+        ("import ringi.server.serve", "httpx rich pygments"),
         ("sys.argv[1:] = ['show', '--help']; ringi.cli.main()", "textual fastapi langchain_core langgraph uvicorn"),
     ],
 )

@@ -11,8 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
-import httpx
-
 from ringi.base.settings import Network, SettingError
 from ringi.errors import RingiError
 
@@ -93,10 +91,14 @@ class AddressResolver:
 
 def check_trusted_authorities() -> None:
     """Raise `SettingError` if the authorities in the environment settings cannot be read."""
+    variable = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+    if not variable:
+        return
+    import httpx  # Its import takes a tenth of a second, and many processes deliver nothing.
+
     try:
         httpx.create_ssl_context()
     except OSError as error:
-        variable = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR") or ""
         raise SettingError("SSL_CERT_FILE", variable, f"name a readable file of certificates: {error}") from error
 
 

@@ -7,10 +7,10 @@ import logging
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
@@ -29,20 +29,19 @@ from ringi.delivery.attempt_log import (
     LoggedAttempt,
 )
 from ringi.delivery.mail import Mailer
-from ringi.delivery.settings import MAIL, DeliverySettings, Mailbox
-from ringi.delivery.webhooks import (
+from ringi.delivery.receivers import (
     ASKED,
     ASKED_SIGNED,
     CONFIGURED,
     GONE,
     DeliveryResult,
-    WebhookClient,
     delivery_queue_of_receiver,
     find_receiver,
     receiver_names,
     receiver_of_queue,
     webhook_body,
 )
+from ringi.delivery.settings import MAIL, DeliverySettings, Mailbox
 from ringi.domain.events import FINAL_EVENTS, MAIL_EVENTS, WebhookEventName
 from ringi.domain.record import START, Event, Key, Position, parse_position_number
 from ringi.domain.request import Request
@@ -50,6 +49,9 @@ from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.attachments import file_fields_of_request
 from ringi.inbox.feed import Feed
 from ringi.inbox.inbox import StoreInbox
+
+if TYPE_CHECKING:
+    from ringi.delivery.webhooks import WebhookClient
 
 limited_log = rate_limited_logger(f"{__name__}.follower")
 BATCH = 200
@@ -105,10 +107,24 @@ def refuse_early(due: datetime, now: datetime) -> None:
 class DeliveryWorker:
     """Attempts deliveries."""
 
-    def __init__(self, backend: Backend, clock: Clock, settings: DeliverySettings, client: WebhookClient) -> None:
-        self._store, self._clock, self._settings, self._client = backend.store, clock, settings, client
+    def __init__(self, backend: Backend, clock: Clock, settings: DeliverySettings) -> None:
+        self._store, self._clock, self._settings = backend.store, clock, settings
         self._mailer = Mailer(settings.mail, settings.timeout) if settings.mail else None
-        self._log = AttemptLog(backend.stream)
+        self._log, self._opened = AttemptLog(backend.stream), AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._opened.aclose()
+
+    @cached_property
+    def _client(self) -> WebhookClient:
+        from ringi.delivery.webhooks import WebhookClient
+
+        client = WebhookClient(self._settings, self._clock)
+        self._opened.push_async_exit(client)
+        return client
 
     async def deliver(self, job: Job) -> None:
         """Attempt once, and raise `JobNotDueError` for a retry; a settled delivery is skipped."""
@@ -352,11 +368,10 @@ class Deliveries:
         follower = EventFollower(self._backend, self._feed, self._clock, self._jobs_of, cursor)
         follow_task = asyncio.create_task(follower.run())
         try:
-            async with WebhookClient(self.settings, self._clock) as client:
-                deliver = DeliveryWorker(self._backend, self._clock, self.settings, client).deliver
+            async with DeliveryWorker(self._backend, self._clock, self.settings) as worker:
                 reminder = partial(remind, self._inbox, self.settings.remind_before)
                 own = {REMIND: reminder, ERASE: partial(finish_waiting_erasures, self._inbox)}
-                handle = lambda job: own.get(job.kind, deliver)(job)  # noqa: E731
+                handle = lambda job: own.get(job.kind, worker.deliver)(job)  # noqa: E731
                 # Without receivers of its own, it would give up deliveries that another process can make.
                 kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
                 places = self.settings.max_concurrent

@@ -16,13 +16,11 @@ from functools import partial
 from itertools import islice
 from urllib.parse import quote
 
-import httpx
-
 from ringi.base.alphabets import mixed_words, with_code_points
 from ringi.base.texts import LANGUAGES, translate_sentences
 from ringi.delivery.addresses import find_tls_error
+from ringi.delivery.receivers import DeliveryResult
 from ringi.delivery.settings import STARTTLS, Mailbox, MailSettings
-from ringi.delivery.webhooks import DeliveryResult
 from ringi.domain.display import Block, Code, Diff, Link, Table, display_block_summary
 from ringi.domain.request import Request
 
@@ -72,6 +70,8 @@ class Mailer:
     """Sends mails."""
 
     def __init__(self, settings: MailSettings, timeout: float) -> None:
+        import httpx  # For mail only.
+
         self._settings, self._timeout, self._tls = settings, timeout, httpx.create_ssl_context()
 
     async def send(self, mailbox: Mailbox, id: str, type: str, request: Request) -> DeliveryResult:

@@ -8,7 +8,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.delivery.attempt_log import Delivery
-from ringi.delivery.webhooks import ASK_PREFIX
+from ringi.delivery.receivers import ASK_PREFIX
 from ringi.domain.ask import parse_body
 from ringi.domain.thread import Thread
 from ringi.runs import operations
