@@ -178,7 +178,9 @@ async def test_receivers_in_asks_share_a_place_by_asker_and_a_turn_by_address(st
         await crm.calls(1)
 
         counts = await here.backend.jobs.counts()
-        assert [each.concurrency_key for each in counts] == ["asker/default/agent:bot"]
+        (key,) = (each.concurrency_key for each in counts)
+        assert key.startswith("asker/default/")
+        assert "bot" not in key, "an erased name would wait here for a retry"
 
 
 async def test_what_an_asker_waits_to_retry_holds_no_place(store_url: str) -> None:

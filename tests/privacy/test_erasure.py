@@ -25,13 +25,14 @@ from ringi.audit.verify import verify_store
 from ringi.base.canonical_json import sha256_of_text
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import JobNotDueError
+from ringi.contracts.store import Store, read_record_history
 from ringi.delivery.attempt_log import AttemptLog, DeliveryTarget
 from ringi.delivery.deliveries import Deliveries, DeliveryTask, finish_waiting_erasures, upkeep_jobs
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.events import delivery_stream_key
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import ERASED_PERSON, Key, Query, UnreadableError, WaitingErasure
+from ringi.domain.record import ERASED_PERSON, Event, Key, Query, Record, UnreadableError, WaitingErasure
 from ringi.domain.request import Request, review_id
 from ringi.domain.request_data import Status
 from ringi.domain.voting import Decider, Person
@@ -39,6 +40,7 @@ from ringi.errors import ConflictError, InvalidError, NotAuthorizedError, NotFou
 from ringi.files.attachments import Attachments, file_key
 from ringi.inbox.api import Seen
 from ringi.inbox.legal_holds import lift_hold, set_hold
+from ringi.privacy import erasure
 from ringi.privacy.candidates import Sweep
 from ringi.privacy.erasure import Eraser
 from ringi.server.serialize import request_json
@@ -813,6 +815,24 @@ async def test_a_hold_on_the_review_holds_the_request_and_what_waits_for_it(file
     await lift_hold(file.inbox, review, "boss")
 
     assert [await erased_by(file, id) for id in ("r1", review)] == [("boss", "request")] * 2
+    await file.verified()
+
+
+async def test_a_change_between_the_reads_of_an_erasure_is_no_tampering(
+    file: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await file.answered()
+    others = list[str]()
+
+    async def read_late(store: Store, record: Record) -> list[Event]:
+        if isinstance(record, Request) and record.erasing and not others:
+            others.append("other")
+            await file.inbox.erase("r1", by="other")
+        return await read_record_history(store, record)
+
+    monkeypatch.setattr(erasure, "read_record_history", read_late)
+
+    assert (await file.inbox.erase("r1", by="root")).erased
     await file.verified()
 
 

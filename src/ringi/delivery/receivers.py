@@ -7,7 +7,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from ringi.base.canonical_json import jsonable
+from ringi.base.canonical_json import jsonable, short_json_hash
 from ringi.delivery.settings import MAIL, DeliverySettings, Endpoint
 from ringi.domain.events import WEBHOOK_EVENTS, Webhook, displayable_host
 from ringi.domain.record import Key
@@ -88,7 +88,12 @@ def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str, s
     if webhook := asked_webhook(request, name):
         kind = ASKED_SIGNED if webhook.secret_ref else ASKED
         # Older versions have stored jobs with this name, whose order with new ones is kept.
-        return kind, f"asker/{request.tenant}/{request.asked_by}", f"webhook/{request.tenant}/{webhook.url}"
+        # The name of a person may not wait for a retry after it was erased.
+        return (
+            kind,
+            f"asker/{request.tenant}/{short_json_hash(request.asked_by)}",
+            f"webhook/{request.tenant}/{webhook.url}",
+        )
     key = "mail" if name.startswith(MAIL) else f"webhook/{name}"
     return CONFIGURED, key, key
 

@@ -456,6 +456,8 @@ class Eraser:
         Raises `ConflictError` for a record that does not verify: an erasure would hide the tampering.
         """
         if found := audit_record(record, history):
+            if (await self._store.get(type(record), *record.key)).version != record.version:
+                return None  # It has changed between the reads of the record and of its history.
             what = f"{record.record} {record.id!r} was not erased: {found[0].what}"
             raise ConflictError(f"{what}; run `ringi verify` first")
         before = {event.version: event.actor for event in history if event.is_redacted}
