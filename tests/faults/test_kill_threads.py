@@ -231,6 +231,7 @@ async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_on
     await until(lambda: has_said(shop, "parcel's"), "some words are stored")
     first.kill()
     await killed(first)
+    thread_worker.killed_mark(shop.effects).touch()
     shop.survivor()
     thread = await shop.world.rest(limit=30)
     items = await shop.world.items()
