@@ -130,15 +130,14 @@ def load_command(command: str | CommandGroup, heading: str) -> Any:
         made = typer.Typer(name=name, no_args_is_help=not command.default, help=command_help(command), **OPTIONS)
         if command.kind:
             made.info.cls = _imported(command.kind)
-        if command.default:
-            made.callback(invoke_without_command=True)(with_session_options(_imported(command.default)))
+        # A callback, because a group of one command would be that command.
+        run = with_session_options(_imported(command.default)) if command.default else lambda: None
+        made.callback(invoke_without_command=bool(command.default))(run)
         own = command.commands
     else:
         made, own = typer.Typer(**OPTIONS), {name: command}
     for each, place in own.items():
         made.command(each)(with_session_options(_imported(place)))
-    if isinstance(command, CommandGroup) and not command.default:
-        made.callback()(lambda: None)  # A group of one command stays a group.
     loaded = typer.main.get_command(made)
     loaded.name, loaded.rich_help_panel = name, heading  # type: ignore[attr-defined]
     translate_help(loaded)
@@ -215,11 +214,11 @@ def run_command_line() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
+        from ringi.connect import home_folder
+
         log.debug("stopped by the system", exc_info=True)
         file = f"{error.filename}: " if error.filename else ""
         why = translate_cli_error(error.strerror or str(error))
-        from ringi.connect import home_folder
-
         _fail(cli_text("system_error", why=f"{file}{why}", home=repr(str(home_folder()))), 1)
     except Exception as error:
         log.debug("unexpected", exc_info=True)

@@ -86,14 +86,11 @@ def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str, s
     are: each claim visits every key. Among the receivers of one ask, one that hangs delays no others.
     """
     if webhook := asked_webhook(request, name):
-        kind = ASKED_SIGNED if webhook.secret_ref else ASKED
+        # A digest: the name of a person may not wait here for a retry after it was erased.
+        shared = f"asker/{request.tenant}/{short_json_hash(request.asked_by)}"
         # Older versions have stored jobs with this name, whose order with new ones is kept.
-        # The name of a person may not wait for a retry after it was erased.
-        return (
-            kind,
-            f"asker/{request.tenant}/{short_json_hash(request.asked_by)}",
-            f"webhook/{request.tenant}/{webhook.url}",
-        )
+        turn = f"webhook/{request.tenant}/{webhook.url}"
+        return ASKED_SIGNED if webhook.secret_ref else ASKED, shared, turn
     key = "mail" if name.startswith(MAIL) else f"webhook/{name}"
     return CONFIGURED, key, key
 

@@ -129,6 +129,7 @@ class Eraser:
             await self._forget_files(request, changes)
             failpoint("erase.before_commit")
             if after := await self._saved(request, erased, {**changes, "erasing": ()}, left, history):
+                marked.discard(key)  # Saved without its mark.
                 # Again: a call in progress has ended in the meantime and recorded its result.
                 await self._forget_tries(key)
                 return after

@@ -47,6 +47,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """Bytes received since the timer began."""
     _header_bytes = 0
     """Bytes received since the last complete headers or the last part of a body."""
+    _header_size = 0
+    """Bytes of the address, the headers and the trailers of the newest call."""
     _refusal: RefusalError | None = None
     """Why the parser stopped."""
     unread: ClassVar[dict[object, dict[BoundedProtocol, int]]] = {}
@@ -90,19 +92,22 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Start the timer for headers."""
-        self._awaited_part = "headers"
+        self._awaited_part, self._header_size = "headers", 0
         super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self._count_header(url)
+        super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header or a trailer."""
-        if len(self.headers) >= MAX_HEADERS:
-            self._stop(headers_too_large_error())
+        self._count_header(name + value)
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Start the timer for a body."""
-        self._awaited_part = "body"
-        self._check_headers()
+        self._awaited_part, self._header_bytes = "body", 0
         if len(self.pipeline) >= MAX_PIPELINE:
             what = f"{MAX_PIPELINE} calls of this connection wait for a reply: read the replies, or open another one"
             self._stop(RefusalError(429, "limit", what, retry_after=1))
@@ -123,13 +128,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Stop the timer."""
-        self._awaited_part = None
-        self._check_headers()  # The trailers of a body are among them.
+        self._awaited_part, self._header_bytes = None, 0
         super().on_message_complete()
 
-    def _check_headers(self) -> None:
-        self._header_bytes = 0
-        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEADER_BYTES:
+    def _count_header(self, part: bytes) -> None:
+        self._header_size += len(part)
+        if self._header_size > MAX_HEADER_BYTES or len(self.headers) >= MAX_HEADERS:
             self._stop(headers_too_large_error())
 
     def _stop(self, error: RefusalError) -> NoReturn:
