@@ -123,3 +123,41 @@ async def test_nothing_is_saved_if_another_record_has_changed(backend: Backend, 
     assert len(await backend.store.events(limit=99)) == 3
     # Its job would have made it one that needs none.
     assert await backend.store.find(Thread, Query(unleased_at=NOON, jobless=True)) == [first]
+
+
+@pytest.mark.parametrize("has_more", [False, True])
+async def test_a_job_ends_with_the_change_that_does_its_work(backend: Backend, *, has_more: bool) -> None:
+    first, ended = await held(backend), list[bool]()
+    job = run_start_job(first)
+    await backend.jobs.submit_all([job, *([job.model_copy(update={"key": "z-later"})] if has_more else [])])
+    stop = asyncio.Event()
+
+    async def handle(job: Job) -> bool | None:
+        if job.key == "z-later":
+            stop.set()
+            return None
+        changed, event = first.changed("parked", "worker", first.updated_at)
+        assert backend.put_together
+        ended.append(await backend.put_together(Moment(changed, event, (), done=job)))
+        with pytest.raises(ConflictError):
+            await backend.put_together(Moment(changed, event, (), done=job))
+        if not has_more:
+            stop.set()
+        return ended[-1]
+
+    await asyncio.wait_for(backend.jobs.work(handle, kinds=["run"], concurrency=1, stop=stop), 20)
+    assert ended == [has_more]
+    # Without its job, it is one that needs one.
+    assert await backend.store.find(Thread, Query(unleased_at=NOON, jobless=True))
+
+
+async def test_a_job_stays_if_the_change_is_refused(backend: Backend) -> None:
+    first = await held(backend)
+    job = run_start_job(first)
+    await backend.jobs.submit(job)
+    stale, event = first.changed("parked", "worker", first.updated_at)
+    await save(backend, first)
+    assert backend.put_together
+    with pytest.raises(ConflictError):
+        await backend.put_together(Moment(stale, event, (), done=job))
+    assert not await backend.store.find(Thread, Query(unleased_at=NOON, jobless=True))

@@ -23,8 +23,8 @@ ASK = {**RUN, "SqliteStore.put_together": 3, "get Thread": 1}
 READ = {"get Request": 1, "get Thread": 1, "find Request": 1, "get Journal": 1}
 ANSWER = {**RUN, **READ, "SqliteStore.put": 1, "SqliteJobs.submit_all": 1}
 """The answer and its job; before an approved call, a worker reads from the store whether its agent is paused."""
-BESIDE = ("FencedSqliteSaver", "SqliteStream.append", "SqliteJobs._execute", "SqliteJobs._finish")
-"""Checkpoints, output before them and at intervals, and the end of the job, which follows the end of the run."""
+BESIDE = ("FencedSqliteSaver", "SqliteStream.append", "SqliteJobs._execute")
+"""Checkpoints, and output before them and at intervals. The job ends with the stretch."""
 
 
 class Calls:

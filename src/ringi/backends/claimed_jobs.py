@@ -185,7 +185,7 @@ class ClaimedJobs(Jobs):
     async def _do(self, job: Job, handle: JobHandler) -> bool:
         """Do a job, and return whether other jobs may have become free."""
         try:
-            await handle(job)
+            has_more = await handle(job)
         except JobNotDueError as error:
             await self._retry(job, error.seconds)
         except UnavailableError as error:
@@ -200,17 +200,20 @@ class ClaimedJobs(Jobs):
             raise
         else:
             self._failed.note(job, has_failed=False)
-            return await self._delete(job)
+            return await self._end_done(job, has_more)
         return True
 
     async def _retry(self, job: Job, seconds: float) -> None:
         self._failed.note(job, has_failed=True)
         await self._defer(job, seconds)
 
-    async def _delete(self, job: Job) -> bool:
-        ended_claims, has_more = self._ended_claims, True
-        with FailureLog(log, "job %s will run again when its claim expires", job.key):
-            has_more = await self._finish(job)
+    async def _end_done(self, job: Job, has_more: bool | None) -> bool:
+        """Delete a job unless its handler did, and return whether other jobs may have become free."""
+        ended_claims = self._ended_claims
+        if has_more is None:
+            has_more = True
+            with FailureLog(log, "job %s will run again when its claim expires", job.key):
+                has_more = await self._finish(job)
         # A claim at the same time may have found a newer job whose partition or concurrency key was still taken.
         return has_more or self._begun_claims > ended_claims
 

@@ -119,8 +119,6 @@ class CompactSerializer(JsonPlusSerializer):
 Saver = BaseCheckpointSaver[Any]
 ERROR_SOURCE_NODE = "__error_source_node__"
 """LangGraph's own name for the entry of a failed step that an error handler takes over."""
-DELTA = "counters_since_delta_snapshot"
-"""Metadata key of a checkpoint whose `DeltaChannel` is readable only together with earlier checkpoints."""
 LOOP_WAIT_SECONDS = 1.0
 """Seconds for which a step on its own thread waits for the event loop, before the loop counts as blocked."""
 PLACE = "ringi_place"

@@ -54,10 +54,18 @@ class Moment(NamedTuple):
     """Next versions of other records. Their events precede that of the thread."""
     jobs: Sequence[Job] = ()
     """New jobs; one with the key of an unfinished job is dropped."""
+    done: Job | None = None
+    """A claimed job that this change finishes."""
+    prunes: bool = False
+    """Whether the checkpoints of the thread that no run needs are deleted too; if that fails, they stay until its next
+    run. None of its steps is pending.
+    """
 
 
-PutTogether: TypeAlias = Callable[[Moment], Awaitable[None]]
+PutTogether: TypeAlias = Callable[[Moment], Awaitable[bool]]
 """Saves a moment as `Store.put` saves a record, in one transaction: all of it or nothing.
+
+Returns whether another job with the partition or concurrency key of the finished one may be due.
 
 Raises `ConflictError` if the stored version of the thread is not exactly one less, `OtherConflictError` if that of
 another record is not, and `FenceError` if a higher fence was used on the stream before.
@@ -338,7 +346,8 @@ class JobCounts(NamedTuple):
     """Jobs that wait for another attempt."""
 
 
-JobHandler = Callable[[Job], Awaitable[None]]
+JobHandler = Callable[[Job], Awaitable[bool | None]]
+"""Does a job. Returns None; or, if the handler has finished it with its last change, what that change returned."""
 MAX_CONCURRENT = 8
 
 ANNOUNCEMENT_KEPT_SECONDS = 86_400.0

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ringi.backends.kept_checkpoints import log_kept_checkpoints
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
@@ -144,7 +145,7 @@ async def prune_checkpoints(backend: Backend, thread: Thread) -> None:
         log.info("thread %s has started again: its next run deletes the old checkpoints", thread.id)
     except Exception:
         # The run's work is done: it must not be retried or failed because disk space was not freed.
-        log.warning("thread %s keeps its old checkpoints until its next run", thread.id, exc_info=True)
+        log_kept_checkpoints(thread.id)
 
 
 async def notify_thread_watchers(backend: Backend, thread: Thread) -> None:

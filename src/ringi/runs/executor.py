@@ -15,7 +15,7 @@ from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
-from ringi.contracts.backend import Moment, OtherConflictError, StreamItem
+from ringi.contracts.backend import Job, Moment, OtherConflictError, StreamItem
 from ringi.contracts.runtime import (
     AgentServiceError,
     AnswerRefusedError,
@@ -60,9 +60,12 @@ class RequestChange(NamedTuple):
 class LeasedRun:
     """The store, the stream and the requests of one thread under one lease."""
 
-    def __init__(self, backend: Backend, inbox: StoreInbox, lease: Lease) -> None:
+    def __init__(self, backend: Backend, inbox: StoreInbox, lease: Lease, job: Job) -> None:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
+        self.job = job
+        self.has_more: bool | None = None
+        """Whether other jobs may be due, once the job was finished with the stretch; None before."""
         self.changes: list[RequestChange] = []
         """The changes of requests, which `settle` saves together with the thread."""
         self.outcomes = CallOutcomes()
@@ -89,10 +92,17 @@ class LeasedRun:
         while self.changes:
             await self.changes.pop(0).save()
 
-    async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> bool:
+    async def settle(
+        self, step: Callable[[Thread], tuple[Thread, Event]], *, is_last: bool = False, prunes: bool = False
+    ) -> bool:
         """Save the new version of the thread with the collected changes and output, and notify the watchers.
 
         Returns False, with the thread as it was, if a request has changed meanwhile: the run must look at it again.
+
+        Args:
+            step: Returns the new version and its event.
+            is_last: Whether nothing is left to do for the job, which is finished with this change if the store can.
+            prunes: Whether the run needs only the newest checkpoint from now on.
         """
         is_settled = True
         for request in self.outcomes.approved_by_rules():
@@ -103,8 +113,14 @@ class LeasedRun:
             together = self.backend.put_together
             if together and len(self.changes) <= MAX_TOGETHER:
                 others = [each.change for each in self.changes]
+                done = self.job if is_last else None
+
+                async def put(thread: Thread, event: Event | None) -> None:
+                    has_more = await together(Moment(thread, event, items, others, done=done, prunes=prunes))
+                    self.has_more = has_more if done else None
+
                 try:
-                    await self.lease.change(step, lambda thread, event: together(Moment(thread, event, items, others)))
+                    await self.lease.change(step, put)
                 except OtherConflictError:
                     is_settled = False
                     await self.emitter.append(items)
@@ -240,19 +256,20 @@ MAX_SWALLOWED = 10
 
 
 async def advance_leased_thread(
-    runner: Runner, inbox: StoreInbox, lease: Lease, memory: ImageMemory, unsettled: Sequence[Request] | None
-) -> None:
-    """Execute the next stretch of a leased thread.
+    runner: Runner, inbox: StoreInbox, lease: Lease, job: Job, memory: ImageMemory, unsettled: Sequence[Request] | None
+) -> bool | None:
+    """Execute the next stretch of a leased thread; see `JobHandler` for the result.
 
     Args:
         runner: Knows the agents and the backend.
         inbox: The inbox of the thread's tenant.
         lease: The lease on the thread.
+        job: The job of the stretch.
         memory: The images of recent runs.
         unsettled: The thread's open or unacknowledged requests, read after the version before the lease; None if they
             must be read.
     """
-    leased_run, thread = LeasedRun(runner.backend, inbox, lease), lease.thread
+    leased_run, thread = LeasedRun(runner.backend, inbox, lease, job), lease.thread
     try:
         if thread.agent not in runner.agents:
             await leased_run.fail_unstarted(reason_of("agent_missing", agent=repr(thread.agent)))
@@ -273,6 +290,7 @@ async def advance_leased_thread(
         raise
     finally:
         leased_run.emitter.stop()
+    return leased_run.has_more
 
 
 class RunExecutor:
@@ -554,8 +572,8 @@ class RunExecutor:
                 await cleanup.close_requests(self._inbox, [request], reason_of("superseded"))
             del unsettled[request.id]
 
-    async def _settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> bool:
-        is_settled = await self._leased_run.settle(step)
+    async def _settle(self, step: Callable[[Thread], tuple[Thread, Event]], *, prunes: bool = False) -> bool:
+        is_settled = await self._leased_run.settle(step, is_last=True, prunes=prunes)
         if not is_settled:
             self._unsettled = None
         return is_settled
@@ -618,9 +636,10 @@ class RunExecutor:
             await self._leased_run.mark(swallowed_questions_message(titles))
         self._emitter.finish(values)
         failpoint("run.before_finish")
-        usage = self._lease.usage()
-        if not await self._settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values, usage)):
+        usage, prunes = self._lease.usage(), self._about.has_checkpoints and not self._view.agent.history
+        finish = lambda t: t.finished(self._lease.thread, self._inbox.clock(), values, usage)  # noqa: E731
+        if not await self._settle(finish, prunes=prunes):
             return False
-        if self._about.has_checkpoints and not self._view.agent.history:
+        if prunes and self._leased_run.has_more is None:  # Else it has happened, in the same transaction.
             await self._prune()
         return True

@@ -86,14 +86,14 @@ class Worker(Runner):
     async def _announce(self, seconds: float = ANNOUNCED_SECONDS) -> None:
         await self.backend.jobs.announce(self._owner, announcements.serialize_announcement(self.agents), seconds)
 
-    async def _handle(self, job: Job) -> None:
+    async def _handle(self, job: Job) -> bool | None:
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.for_tenant(key.tenant)
         thread = await self.backend.store.get(Thread, *key)
         is_parked = thread.status == "interrupted"
         unsettled = await requests_of_thread(self.backend, thread, unsettled=True) if is_parked else None
         if not await self._has_work(thread, unsettled or (), inbox, job.attempts):
-            return
+            return None
         if pause := await self.pauses.find(key.tenant, thread.agent):
             raise _not_due_yet(job.attempts, PAUSED_SECONDS, paused_error(pause, self.inbox.clock).retry_after)
         lease_owner = f"{self._owner}.{next(self._lease_numbers)}"
@@ -103,7 +103,8 @@ class Worker(Runner):
             async with hold_thread_lease(store, clock, key, lease_owner, pending, leases, thread, put) as lease:
                 # A thread that has changed since it was read may have other requests too.
                 is_current = lease.thread.version == thread.version + 1
-                await advance_leased_thread(self, inbox, lease, self._image_memory, unsettled if is_current else None)
+                known = unsettled if is_current else None
+                return await advance_leased_thread(self, inbox, lease, job, self._image_memory, known)
         except ConflictError as error:
             if error.code != "busy":
                 raise
@@ -115,6 +116,7 @@ class Worker(Runner):
         except FenceError as error:
             # Not a failure: the new holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
+        return None
 
     async def _has_work(self, thread: Thread, unsettled: Sequence[Request], inbox: StoreInbox, attempts: int) -> bool:
         if thread.is_live:

@@ -8,7 +8,8 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ringi.backends.fenced_saver import DELTA, FencedCheckpointSaver, call_saver_method
+from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
+from ringi.backends.kept_checkpoints import DELTA
 from ringi.base.loops import run_without_waiting
 from ringi.contracts.store import Store
 from ringi.domain.thread import Thread

@@ -19,7 +19,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ringi.backends.fenced_saver import DELTA, FencedCheckpointSaver, call_saver_method
+from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
+from ringi.backends.kept_checkpoints import KEEP_NEWEST_IN_POSTGRES
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
@@ -36,38 +37,10 @@ from ringi.domain.thread import FenceError, Thread, checkpoint_thread
 from ringi.errors import UnavailableError
 
 PsycopgConnection = AsyncConnection[Any]
-# A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
-IS_OLD = """
-position(':' IN checkpoint_ns) > 0 OR checkpoint_id < (
-    SELECT max(checkpoint_id) FROM checkpoints AS newest
-    WHERE newest.thread_id = stored.thread_id AND newest.checkpoint_ns = stored.checkpoint_ns
-)
-"""
-IS_PRUNABLE = "EXISTS (SELECT FROM prunable) AND thread_id = %(thread)s"
-# LangGraph's own `prune` needs a dozen statements, and runs end often. All parts of this one see one snapshot, in which
-# the thread is as its worker left it, without a checkpoint of a later worker. It takes no lock: data that this run no
-# longer needs, no later worker needs either.
 KEEP_NEWEST = f"""
 WITH held AS (
     SELECT FROM threads WHERE tenant = %(tenant)s AND id = %(id)s AND body = %(body)s
-), prunable AS (
-    SELECT FROM held WHERE NOT EXISTS (SELECT FROM checkpoints WHERE thread_id = %(thread)s AND metadata ? '{DELTA}')
-), of_checkpoints AS (
-    DELETE FROM checkpoints AS stored WHERE {IS_PRUNABLE} AND ({IS_OLD})
-), of_writes AS (
-    DELETE FROM checkpoint_writes AS stored WHERE {IS_PRUNABLE} AND ({IS_OLD})
-), of_blobs AS (
-    DELETE FROM checkpoint_blobs AS stored WHERE {IS_PRUNABLE} AND (
-        position(':' IN checkpoint_ns) > 0 OR version IS DISTINCT FROM (
-            SELECT checkpoint -> 'channel_versions' ->> stored.channel FROM checkpoints AS newest
-            WHERE newest.thread_id = stored.thread_id AND newest.checkpoint_ns = stored.checkpoint_ns
-            ORDER BY checkpoint_id DESC LIMIT 1
-        )
-    )
-), of_parents AS (
-    UPDATE checkpoints AS stored SET parent_checkpoint_id = NULL
-    WHERE {IS_PRUNABLE} AND NOT ({IS_OLD}) AND parent_checkpoint_id IS NOT NULL
-)
+), {KEEP_NEWEST_IN_POSTGRES.format(held="held", thread="%(thread)s")}
 SELECT 1 FROM held
 """.encode()
 LOOK_SECONDS = 2.0

@@ -31,6 +31,12 @@ DELETE FROM jobs WHERE key IN ({OWN}) RETURNING key, EXISTS (
   AND (other.claimed_until IS NULL OR other.claimed_until <= clock_timestamp())
 )
 """
+# A part of the statement that saves the work of the job, and its result; both see the job as it was before.
+FINISH_SAVED = "DELETE FROM jobs WHERE key = {} AND EXISTS (SELECT FROM saved) RETURNING key, lane, concurrency_key"
+HAS_MORE = """EXISTS (
+  SELECT FROM finished JOIN jobs AS other ON other.lane = finished.lane
+  WHERE other.key <> {0} AND other.run_at <= clock_timestamp()
+)"""
 FREE = """
 UPDATE jobs SET claimed_by = NULL, claimed_until = CASE WHEN $4 THEN clock_timestamp() + $3::interval END,
   run_at = CASE WHEN $4 THEN run_at ELSE clock_timestamp() + $3::interval END

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
-from typing import Any, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import asyncpg
 from pydantic_core import to_json
 
 from ringi.backends.batcher import Rows, StatementBatcher, split_batch_pages
 from ringi.backends.claimed_jobs import job_to_row
+from ringi.backends.kept_checkpoints import KEEP_NEWEST_IN_POSTGRES, log_kept_checkpoints
 from ringi.backends.postgres import lists, pages
 from ringi.backends.postgres.changes import TYPES, change_all_fenced, change_all_requests
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
+from ringi.backends.postgres.jobs import FINISH_SAVED, HAS_MORE, JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.stream import ADDED, stream_item_columns
 from ringi.backends.rows import (
     EVENT_COLUMNS,
@@ -44,7 +45,7 @@ from ringi.domain.record import (
     unix_microseconds,
 )
 from ringi.domain.request import Request
-from ringi.domain.thread import FenceError
+from ringi.domain.thread import FenceError, checkpoint_thread
 from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 
@@ -85,48 +86,59 @@ class PostgresStore(Store):
         changes = ((record, event), *others)
         events = [event for _, event in changes if event]
         shapes, values, columns = records_write_values(changes, events)
-        alone = partial(self._database.write, records_write_statement(shapes, bool(events)), *values)
+        alone = partial(self._database.write, records_write_statement(shapes, StatementParts(bool(events))), *values)
         is_batched = isinstance(record, Request) and event and record.version > 1 and not others
         try:
             await self._write(record, self._changes.result(columns, alone) if is_batched else alone())
         except asyncpg.InvalidArgumentForLogarithmError:
             raise ConflictError() from None
 
-    async def put_together(self, moment: Moment) -> None:
+    async def put_together(self, moment: Moment) -> bool:
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
         thread, own = moment.thread, (moment.thread, moment.event)
         events = [event for _, event in (*moment.others, own) if event]
         shapes, values, columns = records_write_values((own, *moment.others), events)
         values += () if moment.items is None else (thread.fence, *stream_item_columns(moment.items))
         values += map(list, zip(*map(job_to_row, moment.jobs), strict=True))
-        sql = records_write_statement(shapes, bool(events), moment.items is not None, bool(moment.jobs))
+        values += [moment.done.key] if moment.done else ()
+        values += [checkpoint_thread(thread.key)] if moment.prunes else ()
+        parts = StatementParts(bool(events), moment.items is not None, bool(moment.jobs))
+        sql = records_write_statement(shapes, parts._replace(has_done=bool(moment.done), prunes=moment.prunes))
         alone = partial(self._database.write, sql, *values)
         is_batched = moment == Moment(*own, items=()) and moment.event and thread.version > 1
         try:
-            await self._write(thread, self._fences.result(columns, alone) if is_batched else alone())
+            saved = await self._write(thread, self._fences.result(columns, alone) if is_batched else alone())
         except asyncpg.DivisionByZeroError:
             raise FenceError(thread.id, thread.fence) from None
         except asyncpg.InvalidArgumentForLogarithmError:
             raise OtherConflictError from None
+        except asyncpg.PostgresError:
+            if not moment.prunes:
+                raise
+            log_kept_checkpoints(thread.id)
+            return await self.put_together(moment._replace(prunes=False))
+        return saved is None or not moment.done or bool(saved[0][-1])
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # Written events are first moved to the table that is redacted.
         shapes, values, _ = records_write_values([(record, event)], [event], is_erasure=True)
         payloads = [to_json(payload).decode() for payload in left.values()]
-        sql = records_write_statement(shapes, has_events=True, is_erasure=True)
+        sql = records_write_statement(shapes, StatementParts(has_events=True, is_erasure=True))
         await self._write(record, self._database.write(sql, *values, record.record, list(left), payloads))
 
-    async def _write(self, record: Record, writing: Awaitable[Any]) -> None:
+    async def _write(self, record: Record, writing: Awaitable[Any]) -> Any:
+        """Return the rows of a statement; None if only the stored record tells that it has succeeded."""
         try:
             saved = await writing
         except UnavailableError:
             # The connection may have been lost after the commit and before its reply.
             sql = f"SELECT 1 FROM {TABLES[record.record]} WHERE tenant = $1 AND id = $2 AND version = $3 AND body = $4"
             if await self._database.fetch(sql, *record.key, record.version, record.model_dump_json()):
-                return
+                return None
             raise
         if not saved:
             raise ConflictError()
+        return saved
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         body = await self._body(kind, tenant, id)
@@ -237,10 +249,21 @@ async def read_unsettled_requests(database: PostgresDatabase, queries: Sequence[
     return split_batch_pages(rows, [query.limit for query in queries])
 
 
+class StatementParts(NamedTuple):
+    """What a statement writes together with its records."""
+
+    has_events: bool
+    has_items: bool = False
+    has_jobs: bool = False
+    has_done: bool = False
+    """Whether it finishes a job."""
+    prunes: bool = False
+    """Whether it deletes checkpoints that no run needs."""
+    is_erasure: bool = False
+
+
 @cache
-def records_write_statement(
-    shapes: Shapes, has_events: bool, has_items: bool = False, has_jobs: bool = False, is_erasure: bool = False
-) -> str:
+def records_write_statement(shapes: Shapes, included: StatementParts) -> str:
     """Return the single statement that writes a record, which comes first, and all that belongs to it, or nothing."""
     numbers, parts, found = count(1), list[str](), ["1"]
 
@@ -250,29 +273,47 @@ def records_write_statement(
     for place, (record, columns, is_new, has_text) in enumerate(shapes):
         name, source = f"saved_{place}" if place else "saved", "FROM saved" if place else ""
         parts.append(f"{name} AS ({record_version_statement(record, columns, marks(columns), is_new, source)})")
-        if has_text and is_erasure:
+        if has_text and included.is_erasure:
             parts.append(f"filed AS ({REFILE.format(*marks(TEXT_COLUMNS))})")
         elif has_text:
             parts.append(f"filed_{place} AS (INSERT INTO texts SELECT {', '.join(marks(TEXT_COLUMNS))} FROM {name})")
         if place:
             # A refused version must undo the whole statement: the logarithm of 0 is an error.
             found.append(f"ln((SELECT count(*) FROM {name}))")
-    if has_events:
+    if included.has_events:
         types = [TYPES.get(name, "text") for name in EVENT_COLUMNS]
         arrays = ", ".join(f"{mark}::{type}[]" for mark, type in zip(marks(types), types, strict=True))
         names = ", ".join(EVENT_COLUMNS)
-        events = f"unnest({arrays}) WITH ORDINALITY AS given ({names}, n)"
+        events = f"unnest({arrays}) WITH ORDINALITY AS noted_events ({names}, n)"
         parts.append(f"noted AS (INSERT INTO unsealed ({names}) SELECT {names} FROM saved, {events} ORDER BY n)")
-    if has_items:
+    if included.has_items:
         fence, items, origins = marks(range(3))
         parts.append(ADDED.format("$1::text", "$2::text", f"{fence}::integer", items, origins, "FROM saved"))
         # So must a refused fence.
         found[0] = "1 / (SELECT count(*) FROM head)"
-    if has_jobs:
-        parts.append(f"queued AS ({SUBMIT.format('saved, ', *marks(JOB_COLUMNS))})")
-    if is_erasure:
+    more, has_more = job_and_checkpoint_parts(included, marks)
+    parts += more
+    found += has_more
+    if included.is_erasure:
         parts.append(f"emptied AS ({EMPTY.format(*marks(range(3)))})")
     return f"WITH {', '.join(parts)} SELECT {', '.join(found)} FROM saved"
+
+
+def job_and_checkpoint_parts(
+    included: StatementParts, marks: Callable[[Iterable[object]], list[str]]
+) -> tuple[list[str], list[str]]:
+    """Return the parts of a statement that submit and finish jobs and delete checkpoints, and its further results."""
+    parts, found = list[str](), list[str]()
+    if included.has_jobs:
+        parts.append(f"queued AS ({SUBMIT.format('saved, ', *marks(JOB_COLUMNS))})")
+    if included.has_done:
+        (key,) = marks(["key"])
+        parts.append(f"finished AS ({FINISH_SAVED.format(key)})")
+        found.append(HAS_MORE.format(key))
+    if included.prunes:
+        (thread,) = marks(["thread"])
+        parts.append(KEEP_NEWEST_IN_POSTGRES.format(held="saved", thread=f"{thread}::text"))
+    return parts, found
 
 
 def record_version_statement(

@@ -13,28 +13,13 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite import SqliteStore
 
-from ringi.backends.fenced_saver import DELTA, FencedCheckpointSaver, call_saver_method
+from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
+from ringi.backends.kept_checkpoints import keep_newest_in_sqlite
 from ringi.backends.rows import record_from_body
 from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
-
-HAS_DELTA = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND instr(metadata, ?)"
-# A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
-REMOVE_OLD = """
-    DELETE FROM checkpoints WHERE thread_id = ? AND (instr(checkpoint_ns, ':') OR EXISTS (
-        SELECT 1 FROM checkpoints newer WHERE newer.thread_id = checkpoints.thread_id
-        AND newer.checkpoint_ns = checkpoints.checkpoint_ns AND newer.checkpoint_id > checkpoints.checkpoint_id
-    ))
-"""
-REMOVE_WRITES = """
-    DELETE FROM writes WHERE thread_id = ? AND NOT EXISTS (
-        SELECT 1 FROM checkpoints kept WHERE kept.thread_id = writes.thread_id
-        AND kept.checkpoint_ns = writes.checkpoint_ns AND kept.checkpoint_id = writes.checkpoint_id
-    )
-"""
-ORPHAN = "UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE thread_id = ? AND parent_checkpoint_id IS NOT NULL"
 
 
 class BatchedSaver(SqliteSaver):
@@ -51,11 +36,7 @@ class BatchedSaver(SqliteSaver):
 
     def keep_newest(self, thread_id: str) -> None:
         """Delete checkpoints that no run needs: LangGraph's own saver has no `prune`."""
-        if self.conn.execute(HAS_DELTA, (thread_id, f'"{DELTA}"'.encode())).fetchone():
-            return
-        for sql in (REMOVE_OLD, REMOVE_WRITES, ORPHAN):
-            self.conn.execute(sql, (thread_id,))
-        failpoint("prune.before_commit")
+        keep_newest_in_sqlite(self.conn, thread_id)
 
 
 class FencedSqliteSaver(FencedCheckpointSaver):

@@ -64,6 +64,7 @@ SELECT kind, concurrency_key, sum(NOT running AND tries = 0), sum(running), sum(
 FROM (SELECT kind, concurrency_key, tries, coalesce(claimed_until > :now, 0) AS running FROM jobs)
 WHERE concurrency_key IS NOT NULL GROUP BY kind, concurrency_key
 """
+FINISH = "DELETE FROM jobs WHERE key = :key AND (:me IS NULL OR claimed_by = :me)"
 OTHERS = """
 SELECT 1 FROM jobs WHERE (lane = :lane OR concurrency_key = :shared) AND run_at <= :now
   AND (claimed_until IS NULL OR claimed_until <= :now) LIMIT 1
@@ -132,12 +133,7 @@ class SqliteJobs(ClaimedJobs):
         await self._database.write(lambda connection: connection.execute(sql, (until, keys, self._me)))
 
     async def _finish(self, job: Job) -> bool:
-        def change(connection: sqlite3.Connection) -> bool:
-            connection.execute("DELETE FROM jobs WHERE key = ? AND claimed_by = ?", (job.key, self._me))
-            about = {"lane": job.partition_key, "shared": job.concurrency_key, "now": now_in_microseconds()}
-            return connection.execute(OTHERS, about).fetchone() is not None
-
-        return await self._database.write(change)
+        return await self._database.write(lambda connection: finish_sqlite_job(connection, job, self._me))
 
     async def _free(self, job: Job, seconds: float, *, keeps_turn: bool = False) -> None:
         times = "claimed_until = ?" if keeps_turn else "claimed_until = NULL, run_at = ?"
@@ -149,6 +145,19 @@ class SqliteJobs(ClaimedJobs):
 def now_in_microseconds() -> int:
     """Return the time in microseconds since 1970: one machine, one clock."""
     return int(time.time() * 1e6)
+
+
+def finish_sqlite_job(connection: sqlite3.Connection, job: Job, worker: str | None = None) -> bool:
+    """Delete a finished job, and return whether another one of its partition or concurrency key may be due.
+
+    Args:
+        connection: The connection, in a transaction.
+        job: The job.
+        worker: The worker that must hold the claim; None for whoever holds it, because the work was saved just now.
+    """
+    connection.execute(FINISH, {"key": job.key, "me": worker})
+    about = {"lane": job.partition_key, "shared": job.concurrency_key, "now": now_in_microseconds()}
+    return connection.execute(OTHERS, about).fetchone() is not None
 
 
 def submitted_job_rows(jobs: Sequence[Job]) -> list[tuple[Any, ...]]:

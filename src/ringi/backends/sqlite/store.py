@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Unpack
 
 from pydantic_core import to_json
 
+from ringi.backends.kept_checkpoints import keep_newest_in_sqlite, log_kept_checkpoints
 from ringi.backends.rows import (
     EVENT_COLUMNS,
     TABLES,
@@ -21,7 +22,7 @@ from ringi.backends.rows import (
     request_audiences,
 )
 from ringi.backends.sqlite.database import MARK_PENDING, SqliteDatabase
-from ringi.backends.sqlite.jobs import SUBMIT, submitted_job_rows
+from ringi.backends.sqlite.jobs import SUBMIT, finish_sqlite_job, submitted_job_rows
 from ringi.backends.sqlite.lists import (
     count_sqlite_matches,
     find_sqlite_bodies,
@@ -36,6 +37,7 @@ from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, EventBounds, R, Store, event_bounds
 from ringi.domain.record import START, Event, Key, Position, Query, Record, parse_position_number, unix_microseconds
 from ringi.domain.request import Request
+from ringi.domain.thread import checkpoint_thread
 from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
 
@@ -55,14 +57,14 @@ class SqliteStore(Store):
 
         await self._database.write(save_all)
 
-    async def put_together(self, moment: Moment) -> None:
+    async def put_together(self, moment: Moment) -> bool:
         """Save a thread with what belongs to it, atomically; see `PutTogether`."""
         thread, items = moment.thread, moment.items
         own = sqlite_record_change(thread, moment.event)
         changes = [sqlite_record_change(*other) for other in moment.others]
         output, jobs = None if items is None else stream_item_rows(items), submitted_job_rows(moment.jobs)
 
-        def save_all(connection: sqlite3.Connection) -> None:
+        def save_all(connection: sqlite3.Connection) -> bool:
             try:
                 for change in changes:
                     save_sqlite_record(connection, change)
@@ -72,8 +74,16 @@ class SqliteStore(Store):
             if output is not None:
                 append_stream_items(connection, thread.key, output, thread.fence)
             connection.executemany(SUBMIT, jobs)
+            if moment.prunes and self._database.has_checkpoints:
+                try:
+                    keep_newest_in_sqlite(connection, checkpoint_thread(thread.key))
+                except sqlite3.Error:
+                    if not connection.in_transaction:
+                        raise
+                    log_kept_checkpoints(thread.id)
+            return finish_sqlite_job(connection, moment.done) if moment.done else True
 
-        await self._database.write(save_all)
+        return await self._database.write(save_all)
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         change = sqlite_record_change(record, event)
