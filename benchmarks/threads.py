@@ -91,9 +91,10 @@ def noting(times: list[float]) -> Any:
 async def counting_desk(path: Path, agents: Iterable[Agent]) -> AsyncIterator[tuple[Desk, list[float]]]:
     """Run a worker on a new SQLite file, and record the time of each commit."""
     async with CommitsDatabase(path) as database, SqliteNotifier(database, POLL) as notifier:
-        store = SqliteStore(database)
+        parts = parts_on(database, notifier)
+        store = SqliteStore(database, parts.jobs)  # type: ignore[arg-type]
         parts = replace(
-            parts_on(database, notifier),
+            parts,
             savers=lambda held: FencedSqliteSaver(database, held),
             store=store,
             put_together=store.put_together,

@@ -132,8 +132,9 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
             database.guard.check()
             yield SqliteStore(another)
 
-    store = SqliteStore(database)
-    parts = (store, notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
+    jobs = SqliteJobs(database, notifier)
+    store = SqliteStore(database, jobs)
+    parts = (store, notifier, SqliteStream(database), jobs, savers)
 
     def opened() -> Any:
         from ringi.backends.sqlite.checkpoints import SqliteAgentStores
@@ -164,7 +165,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         async with PostgresDatabase(url) as another:
             yield PostgresStore(another)
 
-    store = PostgresStore(database)
+    store = PostgresStore(database, jobs)
     parts = (store, notifier, PostgresStream(database), jobs, savers, database.durability, clock)
 
     def opened() -> Any:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
+from tests.server.world import until
 
+from ringi.backends import claimed_jobs
+from ringi.backends.claimed_jobs import MAX_OWN
+from ringi.backends.postgres.jobs import PostgresJobs
+from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.connect import Backend, open_backend
 from ringi.contracts.backend import Job, Moment, OtherConflictError, StreamItem
 from ringi.domain.record import Key, Query
@@ -161,3 +167,96 @@ async def test_a_job_stays_if_the_change_is_refused(backend: Backend) -> None:
     with pytest.raises(ConflictError):
         await backend.put_together(Moment(stale, event, (), done=job))
     assert not await backend.store.find(Thread, Query(unleased_at=NOON, jobless=True))
+
+
+async def submitted_by(backend: Backend, jobs: Sequence[Job]) -> None:
+    """Save the next version of a new thread together with jobs."""
+    thread, event = a_thread(uuid.uuid4().hex)
+    assert backend.put_together
+    await backend.put_together(Moment(thread, event, jobs=jobs))
+
+
+def a_job(key: str, **changes: str) -> Job:
+    return Job(**{"key": key, "kind": "run", "partition_key": key, **changes})
+
+
+class Working:
+    """A worker of a backend that takes new jobs, and ends each when it is let go."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.begun, self.may_end, self._stop = list[str](), asyncio.Event(), asyncio.Event()
+        self._backend = backend
+
+    async def __aenter__(self) -> Self:
+        jobs: Any = self._backend.jobs
+        limits: dict[str, Any] = {"kinds": ["run"], "concurrency": 99, "stop": self._stop}
+        work = jobs.work(self._handle, **limits, takes_new=lambda job: "foreign" not in job.key)
+        self._working = asyncio.create_task(work)
+        await until(lambda: bool(jobs._pools))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.may_end.set()
+        self._stop.set()
+        await self._working
+
+    async def _handle(self, job: Job) -> None:
+        self.begun.append(job.key)
+        await self.may_end.wait()
+
+
+@pytest.fixture
+def claims(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count what each claim finds."""
+    found = list[int]()
+    for jobs in (SqliteJobs, PostgresJobs):
+        claim = jobs._claim
+
+        async def counted(*args: Any, claim: Any = claim) -> list[Job]:
+            claimed: list[Job] = await claim(*args)
+            found.append(len(claimed))
+            return claimed
+
+        monkeypatch.setattr(jobs, "_claim", counted)
+    return found
+
+
+async def test_a_process_begins_the_job_that_it_has_saved(backend: Backend, claims: list[int]) -> None:
+    async with Working(backend) as worker:
+        await submitted_by(backend, [a_job("a")])
+        await submitted_by(backend, [a_job("a"), a_job("behind", partition_key="a")])
+        await until(lambda: worker.begun == ["a"])
+        assert sum(claims) == 0
+        worker.may_end.set()
+        # It waited for its partition, and nobody has to be told.
+        await until(lambda: worker.begun == ["a", "behind"])
+    assert worker.begun == ["a", "behind"]
+
+
+async def test_a_process_leaves_new_jobs_to_others_that_it_cannot_do_or_has_no_time_for(
+    backend: Backend, claims: list[int]
+) -> None:
+    async with Working(backend) as worker:
+        await submitted_by(backend, [a_job("foreign")])
+        await until(lambda: worker.begun == ["foreign"])
+        assert sum(claims) == 1
+        for n in range(MAX_OWN + 3):
+            await submitted_by(backend, [a_job(f"{n}")])
+        await until(lambda: len(worker.begun) == MAX_OWN + 4)
+        assert sum(claims) == 1 + 3 + 1  # The foreign one counts among those that run.
+
+
+async def test_a_new_job_of_a_process_that_dies_is_done_by_another(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claimed_jobs, "CLAIM_SECONDS", 0.2)
+
+    async def die(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    async with Working(backend):
+        monkeypatch.setattr(backend.jobs, "begin_new", die)
+        with pytest.raises(asyncio.CancelledError):
+            await submitted_by(backend, [a_job("a")])
+    async with Working(backend) as worker:
+        await until(lambda: worker.begun == ["a"])

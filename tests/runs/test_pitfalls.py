@@ -18,13 +18,13 @@ from tests.raising import raises_code
 from tests.runs.world import World, at_work, checked, of_type, opened, working
 
 from ringi import Action, Form, Select, ask
+from ringi.contracts.backend import run_resume_job
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.inbox.api import Seen
 from ringi.runs import operations
 from ringi.runs.agent import Agent
-from ringi.runs.reconciler import run_resume_job
 
 Effects = list[str]
 

@@ -17,14 +17,14 @@ from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.lists import sqlite_query_conditions
 from ringi.base.clock import utc_now
 from ringi.connect import PollingNotifier
-from ringi.contracts.backend import Job
+from ringi.contracts.backend import Job, run_resume_job
 from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Continuation
 from ringi.domain.record import Key, Query, Viewer
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
 from ringi.runs import reconciler
-from ringi.runs.reconciler import Reconciler, run_resume_job, run_start_job
+from ringi.runs.reconciler import Reconciler, run_start_job
 
 REFUND = {"order": 1, "amount": 2}
 KEY = Key("default", "t1")
@@ -44,6 +44,12 @@ def submissions(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     return jobs
 
 
+def leave_wake_ups_to_the_reconciler(world: World) -> None:
+    """Let the store save answers without the jobs of their runs, as some stores and older versions do."""
+    for name, value in (("saves_wake_ups", False), ("_jobs", None)):
+        setattr(world.backend.store, name, value)
+
+
 @pytest.mark.parametrize("poll", [0.05, 0.4])
 async def test_an_answer_goes_on_although_nobody_was_told(url: str, poll: float) -> None:
     async with at_work(url, notify="polling", poll=poll) as world:
@@ -54,6 +60,7 @@ async def test_an_answer_goes_on_although_nobody_was_told(url: str, poll: float)
 
 async def test_one_look_finds_every_answered_request_and_every_thread_without_a_worker(url: str) -> None:
     async with opened(url) as world:
+        leave_wake_ups_to_the_reconciler(world)
         async with working(world):
             await world.run("refund", REFUND)
             await world.run("refund", REFUND, "t2")
@@ -86,6 +93,7 @@ def noting(read: Any, rows: list[Request]) -> Any:
 async def test_what_ends_is_read_once_however_much_waits_to_go_on(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"t{n}" for n in range(40)]
     async with opened(url, poll=600) as world:
+        leave_wake_ups_to_the_reconciler(world)
         jobs, rows = submissions(world, monkeypatch), rows_read(world, monkeypatch)
         looking = asyncio.create_task(Reconciler(world.backend, utc_now).run(world.inbox.feed))
         async with world.inbox.feed.follow():
@@ -103,6 +111,7 @@ async def test_answers_that_never_end_keep_no_run_without_a_worker_waiting(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(url, poll=0.05) as world:
+        leave_wake_ups_to_the_reconciler(world)
         jobs = submissions(world, monkeypatch)
         submit_all = world.backend.jobs.submit_all
         looking = Reconciler(world.backend, utc_now)
@@ -128,6 +137,18 @@ async def test_answers_that_never_end_keep_no_run_without_a_worker_waiting(
 
 async def submitted(jobs: list[Job], line: str) -> Job | None:
     return next((job for job in jobs if job.payload["thread"] == line), None)
+
+
+async def test_an_answer_is_stored_with_the_job_of_its_run(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(file) as world:
+        async with working(world):
+            await world.run("refund", REFUND)
+        jobs = submissions(world, monkeypatch)
+        await world.respond(await world.one(), "approve")
+        await Reconciler(world.backend, utc_now).reconcile()
+        assert jobs == []
+        async with working(world):
+            assert (await world.rest()).status == "done"
 
 
 async def test_a_held_thread_is_left_to_its_worker(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,11 +23,11 @@ def settled_before(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let another worker, which dies at once, save the requests of each stretch first; return the ids."""
     settle, saved = LeasedRun.settle, list[str]()
 
-    async def save_first(leased_run: LeasedRun, step: Any) -> bool:
+    async def save_first(leased_run: LeasedRun, step: Any, **options: Any) -> bool:
         for change in leased_run.changes:
             await change.save()
             saved.append(change.change[0].id)
-        return await settle(leased_run, step)
+        return await settle(leased_run, step, **options)
 
     monkeypatch.setattr(LeasedRun, "settle", save_first)
     return saved
@@ -53,12 +53,12 @@ async def test_an_answer_to_a_question_that_another_worker_has_saved_counts(
 
     async with opened(url) as world:
 
-        async def answer_first(leased_run: LeasedRun, step: Any) -> bool:
+        async def answer_first(leased_run: LeasedRun, step: Any, **options: Any) -> bool:
             for change in leased_run.changes:
                 saved = await change.save()
                 if isinstance(saved, Request) and not saved.is_final:
                     await world.respond(saved, "approve")
-            return await settle(leased_run, step)
+            return await settle(leased_run, step, **options)
 
         monkeypatch.setattr(LeasedRun, "settle", answer_first)
         async with working(world):

@@ -16,13 +16,13 @@ from ringi.domain.thread import Thread
 READS = ("get", "get_many", "find", "count")
 POLL = 60.0
 """Nothing is read at intervals while the calls are counted."""
-RUN = {"SqliteJobs._claim": 1, "SqliteStore.put_together": 2}
-"""The claim of the job, the lease on its thread, and the end of its stretch with its requests and the last output."""
+RUN = {"SqliteStore.put_together": 2}
+"""The lease on the thread, and the end of its stretch with its requests, the last output and the end of its job."""
 ASK = {**RUN, "SqliteStore.put_together": 3, "get Thread": 1}
-"""The new thread with its job."""
+"""The new thread with its job, which the worker has claimed."""
 READ = {"get Request": 1, "get Thread": 1, "find Request": 1, "get Journal": 1}
-ANSWER = {**RUN, **READ, "SqliteStore.put": 1, "SqliteJobs.submit_all": 1}
-"""The answer and its job; before an approved call, a worker reads from the store whether its agent is paused."""
+ANSWER = {**RUN, **READ, "SqliteStore.put": 1}
+"""The answer with the job of the run. Before an approved call, the worker reads whether its agent is paused."""
 BESIDE = ("FencedSqliteSaver", "SqliteStream.append", "SqliteJobs._execute")
 """Checkpoints, and output before them and at intervals. The job ends with the stretch."""
 

@@ -9,7 +9,7 @@ import random
 import uuid
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -31,6 +31,10 @@ RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
 """The same for a job that the store was not available to: that is no fault of the job."""
+
+
+MAX_OWN = 8
+"""The number of running jobs from which a process leaves new jobs to whoever claims them first."""
 
 
 class FailedKeys(Bounded[str, None]):
@@ -55,7 +59,12 @@ class HandlerJobs:
     kinds: Collection[str]
     concurrency: int
     reserve: int
+    takes_new: Callable[[Job], bool] | None
     running: dict[asyncio.Task[bool], Job] = field(default_factory=dict)
+
+    def takes(self, job: Job) -> bool:
+        """Return whether it takes a job right as this process saves it."""
+        return job.kind in self.kinds and self.takes_new is not None and self.takes_new(job)
 
     @property
     def free(self) -> int:
@@ -100,9 +109,16 @@ class ClaimedJobs(Jobs):
         """Release a job, to be claimed again after `seconds`; until then, its partition waits if it keeps its turn."""
 
     async def work(
-        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
+        self,
+        handle: JobHandler,
+        *,
+        kinds: Collection[str],
+        concurrency: int,
+        stop: asyncio.Event,
+        reserve: int = 0,
+        takes_new: Callable[[Job], bool] | None = None,
     ) -> None:
-        pool = HandlerJobs(handle, kinds, concurrency, reserve)
+        pool = HandlerJobs(handle, kinds, concurrency, reserve, takes_new)
         self._pools.append(pool)
         if self._claiming is None:
             self._claiming = asyncio.create_task(self._keep_claiming())
@@ -121,6 +137,31 @@ class ClaimedJobs(Jobs):
                 await asyncio.wait({claiming})
         if claiming.done():
             claiming.result()  # An error that ended the claims is the caller's to see.
+
+    def claims_new(self, jobs: Sequence[Job]) -> str | None:
+        """Return the name under which this process takes new jobs as they are saved; None if it leaves them to others.
+
+        Args:
+            jobs: Jobs without a concurrency key.
+        """
+        free = [pool for pool in self._pools if pool.takes_new and pool.free > 0 and len(pool.running) < MAX_OWN]
+        is_taken = jobs and free and all(any(pool.takes(job) for pool in free) for job in jobs)
+        return self._me if is_taken else None
+
+    async def begin_new(self, jobs: Sequence[Job], claimed: Collection[str] | None) -> None:
+        """Begin the jobs that were saved with the name of this process, and notify the workers of the others.
+
+        Args:
+            jobs: The saved jobs.
+            claimed: The keys of those with the name; None if it is unknown which have it.
+        """
+        for job in jobs:
+            if claimed is None:
+                await self._defer(job, 0, keeps_turn=True)
+            elif job.key in claimed:
+                await self._begin(job)
+        if jobs and len(claimed or ()) < len(jobs):
+            await self._notifier.publish(JOBS)
 
     def _remove(self, pool: HandlerJobs) -> None:
         if pool not in self._pools:

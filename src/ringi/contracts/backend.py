@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -15,7 +15,9 @@ from pydantic import Field
 from ringi.base.clock import Clock, utc_now
 from ringi.base.model import StrictModel
 from ringi.contracts.store import Change, Store
+from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.record import Event, Key
+from ringi.domain.request import Request
 from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError
 
@@ -349,6 +351,10 @@ class JobCounts(NamedTuple):
 JobHandler = Callable[[Job], Awaitable[bool | None]]
 """Does a job. Returns None; or, if the handler has finished it with its last change, what that change returned."""
 MAX_CONCURRENT = 8
+RUNNER = "langgraph"
+"""The runner in the continuation of a request that a run waits for."""
+WAKING = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
+"""The events of requests after which a run may go on."""
 
 ANNOUNCEMENT_KEPT_SECONDS = 86_400.0
 """Seconds for which the announcement of a worker is kept after the worker ended."""
@@ -418,7 +424,14 @@ class Jobs(ABC):
 
     @abstractmethod
     async def work(
-        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
+        self,
+        handle: JobHandler,
+        *,
+        kinds: Collection[str],
+        concurrency: int,
+        stop: asyncio.Event,
+        reserve: int = 0,
+        takes_new: Callable[[Job], bool] | None = None,
     ) -> None:
         """Do jobs of these kinds until `stop` is set, then wait for the jobs in progress.
 
@@ -433,6 +446,7 @@ class Jobs(ABC):
             stop: Ends the work when it is set.
             reserve: The number of places that a job with a concurrency key takes only if no job with this key is
                 running and the last one here did not fail.
+            takes_new: Whether this process takes a job right as it saves it; None leaves new jobs to whoever is first.
         """
 
 
@@ -444,3 +458,35 @@ def job_partition_key(tenant: str, thread_id: str) -> str:
 def resume_job_key(tenant: str, request_id: str) -> str:
     """Return the key of the job that passes an ended request to its run. Stores look it up too."""
     return f"{RESUME}:{tenant}/{request_id}"
+
+
+def resumes_run(request: Request) -> bool:
+    """Return True if a run waits for the request.
+
+    Args:
+        request: The request.
+    """
+    return request.continuation is not None and request.continuation.runner == RUNNER
+
+
+def run_resume_job(request: Request) -> Job:
+    """Return the job that passes an ended request to its run."""
+    assert request.continuation
+    thread = Key(request.tenant, request.continuation.key)
+    return thread_job(RESUME, resume_job_key(request.tenant, request.id), thread, request.continuation.target)
+
+
+def thread_job(kind: str, key: str, thread: Key, agent: str) -> Job:
+    """Return a job for the worker of a thread."""
+    payload = {"tenant": thread.tenant, "thread": thread.id, "agent": agent}
+    return Job(key=key, kind=kind, partition_key=job_partition_key(*thread), payload=payload)
+
+
+def wake_up_jobs(changes: Iterable[Change]) -> list[Job]:
+    """Return the jobs for the runs that go on after some changes; a store saves them in the same transaction."""
+    return [
+        run_resume_job(record)
+        for record, event in changes
+        if event and event.type in WAKING and isinstance(record, Request)
+        if record.is_unacknowledged and resumes_run(record)
+    ]

@@ -62,6 +62,9 @@ def event_bounds(
 class Store(ABC):
     """Stores records and their events. A store contains no business rules."""
 
+    saves_wake_ups = False
+    """Whether a change after which a run may go on saves the job for it in the same transaction."""
+
     @abstractmethod
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         """Save the next version of a record and its event, atomically, and the other changes with it.

@@ -7,10 +7,11 @@ from ringi.runs.agent import State, no_output
 
 if TYPE_CHECKING:
     from ringi.base.canonical_json import clean_text
+    from ringi.contracts.backend import resumes_run
     from ringi.runs.cleanup import is_asked_by, open_requests, requests_of_run
     from ringi.runs.context import RunContext, idempotency_key, run_context
     from ringi.runs.operations import abandon
-    from ringi.runs.reconciler import record_pages, resumes_run
+    from ringi.runs.reconciler import record_pages
     from ringi.runs.run import clean_json, graph_state
     from ringi.runs.runner import Runner
 
@@ -35,12 +36,12 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
-        "cleanup": "is_asked_by open_requests requests_of_run",
+        "cleanup": "is_asked_by open_requests requests_of_run resumes_run",
         "context": "RunContext idempotency_key run_context",
         "run": "clean_json graph_state",
         "model_form": "clean_text",
         "operations": "abandon",
-        "reconciler": "record_pages resumes_run",
+        "reconciler": "record_pages",
         "runner": "Runner",
     },
 )

@@ -10,6 +10,7 @@ from ringi.backends.kept_checkpoints import log_kept_checkpoints
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
+from ringi.contracts.backend import resumes_run
 from ringi.domain.ask import Receipt
 from ringi.domain.record import SYSTEM, Query
 from ringi.domain.request import Request
@@ -17,7 +18,7 @@ from ringi.domain.thread import FenceError, Thread, checkpoint_thread
 from ringi.errors import ConflictError
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import StoreInbox
-from ringi.runs.reconciler import record_pages, resumes_run
+from ringi.runs.reconciler import record_pages
 from ringi.runs.stream_writer import RunStreamWriter, stream_topic
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
-from ringi.contracts.backend import Job, Moment, OtherConflictError, StreamItem
+from ringi.contracts.backend import RUNNER, Job, Moment, OtherConflictError, StreamItem
 from ringi.contracts.runtime import (
     AgentServiceError,
     AnswerRefusedError,
@@ -37,7 +37,6 @@ from ringi.runs import cleanup
 from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext, is_outcome_void, question_request_id
 from ringi.runs.lease import Lease
 from ringi.runs.messages import ImageMemory, RunImages, run_user_messages
-from ringi.runs.reconciler import RUNNER
 from ringi.runs.run import ExecutedRun, RunStates, UsageSums, run_failure_of_error
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import RunStreamWriter, request_as_agui_interrupt

@@ -10,20 +10,27 @@ from functools import partial
 from ringi.base.clock import Clock
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.connect import Backend, repeat_work
-from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, job_partition_key, resume_job_key
+from ringi.contracts.backend import (
+    RESUME,
+    RUN,
+    STRANDED,
+    WAKING,
+    Job,
+    Wakeup,
+    job_partition_key,
+    resumes_run,
+    run_resume_job,
+    thread_job,
+)
 from ringi.contracts.store import R, Store
-from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.record import CutPage, Event, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.inbox.feed import Feed
 
 log = rate_limited_logger(__name__)
-RUNNER = "langgraph"
 KINDS = (RUN, RESUME)
 """The job kinds of processes that run agents."""
-ENDS = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
-"""Events after which a run may continue."""
 PAGE = 200
 DUTY = "reconcile jobs"
 LEASE_INTERVALS = 4
@@ -35,19 +42,7 @@ def run_start_job(thread: Thread) -> Job:
     # A retry under the key of the failed attempt would be dropped until that attempt's job is finished.
     attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
     partition_key = job_partition_key(thread.tenant, thread.id)
-    return _thread_job(RUN, f"run:{partition_key}:{thread.run_id}{attempt}", thread.tenant, thread.id)
-
-
-def run_resume_job(request: Request) -> Job:
-    """Return the job that passes an ended request to its run."""
-    assert request.continuation
-    key = resume_job_key(request.tenant, request.id)
-    return _thread_job(RESUME, key, request.tenant, request.continuation.key)
-
-
-def _thread_job(kind: str, key: str, tenant: str, thread: str) -> Job:
-    payload = {"tenant": tenant, "thread": thread}
-    return Job(key=key, kind=kind, partition_key=job_partition_key(tenant, thread), payload=payload)
+    return thread_job(RUN, f"run:{partition_key}:{thread.run_id}{attempt}", thread.key, thread.agent)
 
 
 class Reconciler:
@@ -90,11 +85,12 @@ class Reconciler:
                 is_woken = await self._wakeup.wait(self._lease_due - asyncio.get_running_loop().time())
 
     def _collect(self, events: Sequence[Event]) -> None:
-        if not self._notifier.is_leader:
-            return  # Another process receives it too; a process that takes over first checks all runs.
+        # Another process receives it too; a process that takes over first checks all runs.
+        if not self._notifier.is_leader or self._backend.store.saves_wake_ups:
+            return
         # Only these: a full scan per event would read a million records for a thousand answers and a thousand open
         # runs.
-        ended = [event for event in events if event.type in ENDS]
+        ended = [event for event in events if event.type in WAKING]
         self._ended += ended
         if ended:
             self._wakeup.set()
@@ -122,15 +118,6 @@ class Reconciler:
         jobs = [run_resume_job(request) for request in ended if request.is_unacknowledged and resumes_run(request)]
         if jobs:
             await self._backend.jobs.submit_all(jobs)
-
-
-def resumes_run(request: Request) -> bool:
-    """Return True if a run of this runner waits for the request.
-
-    Args:
-        request: The request.
-    """
-    return request.continuation is not None and request.continuation.runner == RUNNER
 
 
 async def record_pages(store: Store, kind: type[R], query: Query) -> AsyncIterator[list[R]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
-from ringi.contracts.backend import JOBS, Moment
+from ringi.contracts.backend import Moment
 from ringi.contracts.store import MAX_PAGE_BYTES, change_record
 from ringi.domain.pauses import JOURNAL, Pause, find_pause, read_pauses
 from ringi.domain.record import Event, Key, Query
@@ -211,7 +211,6 @@ class Runner:
         job = run_start_job(thread)
         if self.backend.put_together:
             await self.backend.put_together(Moment(thread, event, jobs=[job]))
-            await self.backend.notifier.publish(JOBS)
         else:
             await self.backend.store.put(thread, event)
             await self.backend.jobs.submit(job)

@@ -77,7 +77,13 @@ class Worker(Runner):
         try:
             another = self.backend.another_store
             async with EventLoopWatch(another, self._held_leases) if another else nullcontext():
-                await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
+                await self.backend.jobs.work(
+                    self._handle,
+                    kinds=KINDS,
+                    concurrency=CONCURRENCY,
+                    stop=stop,
+                    takes_new=lambda job: job.payload.get("agent") in self.agents,
+                )
         finally:
             await cancel_all(*background)
             with suppress(RingiError):

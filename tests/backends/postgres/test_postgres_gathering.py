@@ -14,7 +14,7 @@ from tests.proxy import Proxy
 
 from ringi.audit.verify import verify_store
 from ringi.backends.batcher import StatementBatcher
-from ringi.backends.postgres.changes import change_all_requests
+from ringi.backends.postgres.changes import change_all_requests, wake_up_columns
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
 from ringi.backends.rows import EVENT_COLUMNS, event_to_row
@@ -132,7 +132,11 @@ async def test_changes_made_together_leave_what_they_leave_one_by_one(
 
 
 def change(after: Request, why: Event) -> dict[str, Any]:
-    return dict(zip(EVENT_COLUMNS, event_to_row(why), strict=True)) | postgres_record_columns(after)
+    return (
+        dict(zip(EVENT_COLUMNS, event_to_row(why), strict=True))
+        | postgres_record_columns(after)
+        | wake_up_columns((), None)
+    )
 
 
 @pytest.mark.parametrize("place", [0, 7])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ringi.backends.claimed_jobs import RETRY_SECONDS, FailedKeys, count_jobs
 from ringi.base.clock import retry_delay_after
@@ -34,7 +34,14 @@ class MemoryJobs(Jobs):
         return count_jobs((job, job.key in self._running, job.attempts > 0) for job in self._unfinished.values())
 
     async def work(
-        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
+        self,
+        handle: JobHandler,
+        *,
+        kinds: Collection[str],
+        concurrency: int,
+        stop: asyncio.Event,
+        reserve: int = 0,
+        takes_new: Callable[[Job], bool] | None = None,
     ) -> None:
         wakeup, tasks = Wakeup(), set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())

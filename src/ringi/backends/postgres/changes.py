@@ -7,17 +7,28 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows
+from ringi.backends.claimed_jobs import job_to_row
 from ringi.backends.postgres.database import PostgresDatabase
+from ringi.backends.postgres.jobs import SUBMIT
 from ringi.backends.postgres.stream import HAS_FREE_HEAD, LOCKED_HEAD
 from ringi.backends.rows import TABLES
+from ringi.contracts.backend import RESUME, Job
 
 KEY = ("tenant", "id")
 VERSION_TYPES = {**dict.fromkeys(KEY, "text"), "version": "integer", "body": "text", "status": "text"}
 EVENT_TYPES = dict.fromkeys(("type", "at", "payload", "payload_digest", "previous", "hash"), "text") | {"at": "bigint"}
 STATE_TYPES = dict.fromkeys(("unacknowledged", "attention", "unexecuted"), "boolean")
-TYPES = VERSION_TYPES | {"audiences": "text", "expires_at": "bigint", "ended_at": "bigint"} | STATE_TYPES | EVENT_TYPES
-"""The column types of a request's next version and its event."""
+JOB_TYPES = dict.fromkeys(("job", "lane", "job_payload", "worker"), "text") | {"seconds": "double precision"}
+TYPES = (
+    VERSION_TYPES
+    | {"audiences": "text", "expires_at": "bigint", "ended_at": "bigint"}
+    | STATE_TYPES
+    | EVENT_TYPES
+    | JOB_TYPES
+)
+"""The column types of a request's next version, its event, and the job of the run that goes on after it, if any."""
 FENCED_TYPES = {**VERSION_TYPES, "fence": "integer", "lease_until": "bigint", **EVENT_TYPES}
 """The column types of a thread's next version and its event."""
 LASTING = "created_at, kind, priority, tier, rank"
@@ -37,7 +48,7 @@ def changes_statement(
         head: Another part of the statement.
         check: A further result, which may undo the statement.
     """
-    table, names = TABLES[record], [name for name in types if name not in (*KEY, *EVENT_TYPES)]
+    table, names = TABLES[record], [name for name in types if name not in (*KEY, *EVENT_TYPES, *JOB_TYPES)]
     changed, noted = ", ".join(names), ", ".join(("version", *EVENT_TYPES))
     values = changed.replace("audiences", "ARRAY(SELECT json_array_elements_text(audiences::json))")
     # An insert that always finds its row. For an update of joined rows, the planner may read the whole table while it
@@ -64,7 +75,17 @@ SELECT n{check} FROM free JOIN saved USING (tenant, id)
 """
 
 
-CHANGE = changes_statement("request", TYPES, LASTING)
+WOKEN = f"""(
+  SELECT job, '{RESUME}', lane, job_payload, 0, NULL, worker, seconds FROM free JOIN saved USING (tenant, id)
+  WHERE job IS NOT NULL
+)"""
+CHANGE = changes_statement(
+    "request",
+    TYPES,
+    LASTING,
+    head=f"queued AS ({SUBMIT.format(WOKEN)}),",
+    check=", ARRAY(SELECT key FROM queued WHERE key = job AND claimed_by IS NOT NULL) AS claimed",
+)
 # If another writer raises the fence of a stream meanwhile, the division undoes the statement.
 FENCE = changes_statement(
     "thread",
@@ -83,6 +104,26 @@ FENCE = changes_statement(
     check=", 1 / ((SELECT count(*) FROM head) = (SELECT count(*) FROM saved))::integer",
 )
 ChangeRow = dict[str, Any]
+
+
+def wake_up_columns(jobs: Sequence[Job], worker: str | None) -> ChangeRow:
+    """Return the columns of a change for the job of the run that goes on after it, if there is one.
+
+    Args:
+        jobs: At most one job.
+        worker: The name of a worker that takes it if it may; None for nobody.
+    """
+    row: ChangeRow = dict.fromkeys(JOB_TYPES)
+    for job in jobs:
+        key, _, lane, payload, *_ = job_to_row(job)
+        row |= {
+            "job": key,
+            "lane": lane,
+            "job_payload": payload,
+            "worker": worker,
+            "seconds": claimed_jobs.CLAIM_SECONDS,
+        }
+    return row
 
 
 async def change_all_requests(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:

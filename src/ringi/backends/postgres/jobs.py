@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from typing import Any
 
 from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
@@ -12,13 +13,23 @@ from ringi.backends.postgres.database import PostgresDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, JOBS, MAX_CONCURRENT, Job, JobCounts, Notifier
 
 JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries", "concurrency_key")
-# Its values: another part of the statement that must have a row, or nothing, and an array for each column.
+# Its rows: the columns, a worker that takes the job if its partition is free, or null, and the seconds of its claim.
 SUBMIT = """
-INSERT INTO jobs (key, kind, lane, payload, tries, concurrency_key) SELECT new.*
-FROM {}unnest({}::text[], {}::text[], {}::text[], {}::text[], {}::integer[], {}::text[]) AS new
-ORDER BY 1 ON CONFLICT DO NOTHING
+INSERT INTO jobs (key, kind, lane, payload, tries, concurrency_key, claimed_by, claimed_until)
+SELECT key, kind, lane, payload, tries + is_claimed::integer, concurrency_key, CASE WHEN is_claimed THEN worker END,
+  CASE WHEN is_claimed THEN clock_timestamp() + make_interval(secs => seconds) END
+FROM {} AS new (key, kind, lane, payload, tries, concurrency_key, worker, seconds), LATERAL (
+  SELECT worker IS NOT NULL AND NOT EXISTS (SELECT FROM jobs WHERE jobs.lane = new.lane) AS is_claimed
+) AS place
+ORDER BY 1 ON CONFLICT DO NOTHING RETURNING *
 """
-SUBMIT_ALONE = SUBMIT.format("", *(f"${n}" for n, _ in enumerate(JOB_COLUMNS, 1)))
+# Another part of the statement that must have a row, or nothing, and an array for each column.
+NEW = """(
+  SELECT new.*, {}::text, {}::double precision
+  FROM {}unnest({}::text[], {}::text[], {}::text[], {}::text[], {}::integer[], {}::text[]) AS new
+)"""
+CLAIMED = "ARRAY(SELECT key FROM queued WHERE claimed_by IS NOT NULL) AS claimed"
+SUBMIT_ALONE = SUBMIT.format(NEW.format("NULL", "0", "", *(f"${n}" for n, _ in enumerate(JOB_COLUMNS, 1))))
 CLAIM = f"SELECT {', '.join(JOB_COLUMNS)} FROM claim_jobs($1, $2, $3, $4, $5, $6)"
 OWN = "SELECT key FROM jobs WHERE key = ANY ($1::text[]) AND claimed_by = $2 ORDER BY key FOR UPDATE"
 """In the order of keys, as all statements that lock several jobs: otherwise two of them could wait for each other."""
@@ -68,6 +79,11 @@ WITH gone AS (
 INSERT INTO workers VALUES ($1, clock_timestamp(), clock_timestamp() + $3::interval, $2)
 ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offers
 """
+
+
+def submit_values(jobs: Sequence[Job], worker: str | None) -> list[Any]:
+    """Return the values of `NEW` for jobs, of which a worker takes those it may; None for nobody."""
+    return [worker, claimed_jobs.CLAIM_SECONDS, *map(list, zip(*map(job_to_row, jobs), strict=True))]
 
 
 class PostgresJobs(ClaimedJobs):

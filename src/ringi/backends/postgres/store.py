@@ -12,12 +12,20 @@ import asyncpg
 from pydantic_core import to_json
 
 from ringi.backends.batcher import Rows, StatementBatcher, split_batch_pages
-from ringi.backends.claimed_jobs import job_to_row
 from ringi.backends.kept_checkpoints import KEEP_NEWEST_IN_POSTGRES, log_kept_checkpoints
 from ringi.backends.postgres import lists, pages
-from ringi.backends.postgres.changes import TYPES, change_all_fenced, change_all_requests
+from ringi.backends.postgres.changes import TYPES, change_all_fenced, change_all_requests, wake_up_columns
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.jobs import FINISH_SAVED, HAS_MORE, JOB_COLUMNS, SUBMIT
+from ringi.backends.postgres.jobs import (
+    CLAIMED,
+    FINISH_SAVED,
+    HAS_MORE,
+    JOB_COLUMNS,
+    NEW,
+    SUBMIT,
+    PostgresJobs,
+    submit_values,
+)
 from ringi.backends.postgres.stream import ADDED, stream_item_columns
 from ringi.backends.rows import (
     EVENT_COLUMNS,
@@ -31,7 +39,7 @@ from ringi.backends.rows import (
     record_from_body,
     request_audiences,
 )
-from ringi.contracts.backend import Moment, OtherConflictError
+from ringi.contracts.backend import Job, Moment, OtherConflictError, wake_up_jobs
 from ringi.contracts.store import Change, EventBounds, R, Store, event_bounds
 from ringi.domain.record import (
     START,
@@ -75,8 +83,9 @@ class PostgresStore(Store):
     _events = "events"
     """The table of numbered events."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
+    def __init__(self, database: PostgresDatabase, jobs: PostgresJobs | None = None) -> None:
+        self._database, self._jobs = database, jobs
+        self.saves_wake_ups = jobs is not None
         self._changes = StatementBatcher(partial(change_all_requests, database))
         self._fences = StatementBatcher(partial(change_all_fenced, database))
         self._unsettled = StatementBatcher(partial(read_unsettled_requests, database))
@@ -86,12 +95,18 @@ class PostgresStore(Store):
         changes = ((record, event), *others)
         events = [event for _, event in changes if event]
         shapes, values, columns = records_write_values(changes, events)
-        alone = partial(self._database.write, records_write_statement(shapes, StatementParts(bool(events))), *values)
+        jobs = wake_up_jobs(changes) if self._jobs else []
+        worker = self._jobs.claims_new(jobs) if self._jobs else None
+        values += submit_values(jobs, worker) if jobs else ()
+        sql = records_write_statement(shapes, StatementParts(bool(events), has_jobs=bool(jobs)))
+        columns |= wake_up_columns(jobs, worker)
+        alone = partial(self._database.write, sql, *values)
         is_batched = isinstance(record, Request) and event and record.version > 1 and not others
         try:
-            await self._write(record, self._changes.result(columns, alone) if is_batched else alone())
+            saved = await self._write(record, self._changes.result(columns, alone) if is_batched else alone())
         except asyncpg.InvalidArgumentForLogarithmError:
             raise ConflictError() from None
+        await self._begin_new(jobs, saved)
 
     async def put_together(self, moment: Moment) -> bool:
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
@@ -99,10 +114,11 @@ class PostgresStore(Store):
         events = [event for _, event in (*moment.others, own) if event]
         shapes, values, columns = records_write_values((own, *moment.others), events)
         values += () if moment.items is None else (thread.fence, *stream_item_columns(moment.items))
-        values += map(list, zip(*map(job_to_row, moment.jobs), strict=True))
+        jobs = [*moment.jobs, *(wake_up_jobs(moment.others) if self._jobs else ())]
+        values += submit_values(jobs, self._jobs.claims_new(jobs) if self._jobs else None) if jobs else ()
         values += [moment.done.key] if moment.done else ()
         values += [checkpoint_thread(thread.key)] if moment.prunes else ()
-        parts = StatementParts(bool(events), moment.items is not None, bool(moment.jobs))
+        parts = StatementParts(bool(events), moment.items is not None, bool(jobs))
         sql = records_write_statement(shapes, parts._replace(has_done=bool(moment.done), prunes=moment.prunes))
         alone = partial(self._database.write, sql, *values)
         is_batched = moment == Moment(*own, items=()) and moment.event and thread.version > 1
@@ -117,7 +133,13 @@ class PostgresStore(Store):
                 raise
             log_kept_checkpoints(thread.id)
             return await self.put_together(moment._replace(prunes=False))
-        return saved is None or not moment.done or bool(saved[0][-1])
+        await self._begin_new(jobs, saved)
+        return saved is None or not moment.done or bool(saved[0]["has_more"])
+
+    async def _begin_new(self, jobs: Sequence[Job], saved: Any) -> None:
+        """Begin the jobs that this process has claimed with a statement; without its rows, nobody knows which."""
+        if jobs and self._jobs:
+            await self._jobs.begin_new(jobs, saved and saved[0]["claimed"])
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # Written events are first moved to the table that is redacted.
@@ -305,11 +327,13 @@ def job_and_checkpoint_parts(
     """Return the parts of a statement that submit and finish jobs and delete checkpoints, and its further results."""
     parts, found = list[str](), list[str]()
     if included.has_jobs:
-        parts.append(f"queued AS ({SUBMIT.format('saved, ', *marks(JOB_COLUMNS))})")
+        worker, seconds, *columns = marks(["worker", "seconds", *JOB_COLUMNS])
+        parts.append(f"queued AS ({SUBMIT.format(NEW.format(worker, seconds, 'saved, ', *columns))})")
+        found.append(CLAIMED)
     if included.has_done:
         (key,) = marks(["key"])
         parts.append(f"finished AS ({FINISH_SAVED.format(key)})")
-        found.append(HAS_MORE.format(key))
+        found.append(f"{HAS_MORE.format(key)} AS has_more")
     if included.prunes:
         (thread,) = marks(["thread"])
         parts.append(KEEP_NEWEST_IN_POSTGRES.format(held="saved", thread=f"{thread}::text"))

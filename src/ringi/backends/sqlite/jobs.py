@@ -16,6 +16,12 @@ from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, JOBS, MAX_CONCURR
 SUBMIT = """
 INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, concurrency_key, run_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+SUBMIT_CLAIMED = """
+INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, concurrency_key, run_at, claimed_by, claimed_until)
+SELECT new.*, ?, ? FROM (SELECT ? AS key, ?, ? AS lane, ?, ? + 1, ?, ?) AS new
+WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.lane = new.lane)
+"""
+"""Only in a free partition."""
 # What waits for a worker of another kind, or behind many others of one concurrency key, is not read by each claim.
 DUE = """j.run_at <= :now AND (j.claimed_until IS NULL OR j.claimed_until <= :now)
     AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND (
@@ -158,6 +164,24 @@ def finish_sqlite_job(connection: sqlite3.Connection, job: Job, worker: str | No
     connection.execute(FINISH, {"key": job.key, "me": worker})
     about = {"lane": job.partition_key, "shared": job.concurrency_key, "now": now_in_microseconds()}
     return connection.execute(OTHERS, about).fetchone() is not None
+
+
+def submit_sqlite_jobs(connection: sqlite3.Connection, jobs: Sequence[Job], worker: str | None) -> set[str]:
+    """Save new jobs, and return the keys of those that the worker has claimed.
+
+    Args:
+        connection: The connection, in a transaction.
+        jobs: The jobs.
+        worker: The name of a worker that takes those whose partition is free; None for nobody.
+    """
+    claimed = set[str]()
+    for job, row in zip(jobs, submitted_job_rows(jobs), strict=True):
+        until = now_in_microseconds() + int(claimed_jobs.CLAIM_SECONDS * 1e6)
+        if worker and connection.execute(SUBMIT_CLAIMED, (worker, until, *row)).rowcount == 1:
+            claimed.add(job.key)
+        else:
+            connection.execute(SUBMIT, row)
+    return claimed
 
 
 def submitted_job_rows(jobs: Sequence[Job]) -> list[tuple[Any, ...]]:

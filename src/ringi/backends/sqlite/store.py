@@ -22,7 +22,7 @@ from ringi.backends.rows import (
     request_audiences,
 )
 from ringi.backends.sqlite.database import MARK_PENDING, SqliteDatabase
-from ringi.backends.sqlite.jobs import SUBMIT, finish_sqlite_job, submitted_job_rows
+from ringi.backends.sqlite.jobs import SqliteJobs, finish_sqlite_job, submit_sqlite_jobs
 from ringi.backends.sqlite.lists import (
     count_sqlite_matches,
     find_sqlite_bodies,
@@ -33,7 +33,7 @@ from ringi.backends.sqlite.lists import (
 )
 from ringi.backends.sqlite.stream import append_stream_items, stream_item_rows
 from ringi.base.failpoints import failpoint
-from ringi.contracts.backend import Moment, OtherConflictError
+from ringi.contracts.backend import Moment, OtherConflictError, wake_up_jobs
 from ringi.contracts.store import Change, EventBounds, R, Store, event_bounds
 from ringi.domain.record import START, Event, Key, Position, Query, Record, parse_position_number, unix_microseconds
 from ringi.domain.request import Request
@@ -45,26 +45,35 @@ from ringi.errors import ConflictError, NotFoundError
 class SqliteStore(Store):
     """The embedded store: WAL, full durability, group commit."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
+    def __init__(self, database: SqliteDatabase, jobs: SqliteJobs | None = None) -> None:
+        self._database, self._jobs = database, jobs
+        self.saves_wake_ups = jobs is not None
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
-        changes = [sqlite_record_change(*each) for each in ((record, event), *others)]
+        all_changes = ((record, event), *others)
+        changes = [sqlite_record_change(*each) for each in all_changes]
+        jobs = wake_up_jobs(all_changes) if self._jobs else []
+        worker = self._jobs.claims_new(jobs) if self._jobs else None
 
-        def save_all(connection: sqlite3.Connection) -> None:
+        def save_all(connection: sqlite3.Connection) -> set[str]:
             for change in changes:
                 save_sqlite_record(connection, change)
+            return submit_sqlite_jobs(connection, jobs, worker)
 
-        await self._database.write(save_all)
+        claimed = await self._database.write(save_all)
+        if self._jobs:
+            await self._jobs.begin_new(jobs, claimed)
 
     async def put_together(self, moment: Moment) -> bool:
         """Save a thread with what belongs to it, atomically; see `PutTogether`."""
         thread, items = moment.thread, moment.items
         own = sqlite_record_change(thread, moment.event)
         changes = [sqlite_record_change(*other) for other in moment.others]
-        output, jobs = None if items is None else stream_item_rows(items), submitted_job_rows(moment.jobs)
+        output = None if items is None else stream_item_rows(items)
+        jobs = [*moment.jobs, *(wake_up_jobs(moment.others) if self._jobs else ())]
+        worker = self._jobs.claims_new(jobs) if self._jobs else None
 
-        def save_all(connection: sqlite3.Connection) -> bool:
+        def save_all(connection: sqlite3.Connection) -> tuple[set[str], bool]:
             try:
                 for change in changes:
                     save_sqlite_record(connection, change)
@@ -73,7 +82,7 @@ class SqliteStore(Store):
             save_sqlite_record(connection, own)
             if output is not None:
                 append_stream_items(connection, thread.key, output, thread.fence)
-            connection.executemany(SUBMIT, jobs)
+            claimed = submit_sqlite_jobs(connection, jobs, worker)
             if moment.prunes and self._database.has_checkpoints:
                 try:
                     keep_newest_in_sqlite(connection, checkpoint_thread(thread.key))
@@ -81,9 +90,12 @@ class SqliteStore(Store):
                     if not connection.in_transaction:
                         raise
                     log_kept_checkpoints(thread.id)
-            return finish_sqlite_job(connection, moment.done) if moment.done else True
+            return claimed, finish_sqlite_job(connection, moment.done) if moment.done else True
 
-        return await self._database.write(save_all)
+        claimed, has_more = await self._database.write(save_all)
+        if self._jobs:
+            await self._jobs.begin_new(jobs, claimed)
+        return has_more
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         change = sqlite_record_change(record, event)
