@@ -165,9 +165,9 @@ class FencedCheckpointSaver(Saver):
         """Read the newest checkpoint from the store again, because another saver has changed it."""
         self.next_read = None
 
-    def _refuse_other(self, now: Thread | None) -> None:
+    def _refuse_other(self, now: Thread) -> None:
         """Raise `FenceError` unless the thread is unchanged since its worker took it."""
-        if not now or not now.is_held_as(self._held):
+        if not now.is_held_as(self._held):
             raise FenceError(self._held.id, self._held.fence)
 
     def _note_read(self, found: CheckpointTuple | None) -> None:

@@ -15,11 +15,12 @@ from langgraph.store.sqlite import SqliteStore
 
 from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
 from ringi.backends.kept_checkpoints import keep_newest_in_sqlite
-from ringi.backends.rows import record_from_body
 from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.base.failpoints import failpoint
-from ringi.domain.thread import Thread
+from ringi.domain.thread import FenceError, Thread
 from ringi.errors import UnavailableError
+
+HOLDER = "SELECT fence, json_extract(body, '$.owner') FROM threads WHERE tenant = ? AND id = ?"
 
 
 class BatchedSaver(SqliteSaver):
@@ -59,9 +60,9 @@ class FencedSqliteSaver(FencedCheckpointSaver):
         return await self._database.write(lambda connection: self._fenced(connection, method, *args))
 
     def _fenced(self, connection: sqlite3.Connection, method: str, *args: object) -> Any:
-        sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
-        row = connection.execute(sql, self._held.key).fetchone()
-        self._refuse_other(record_from_body(Thread, row[0]) if row else None)
+        # What `Thread.is_held_as` compares, without the rest of the thread.
+        if connection.execute(HOLDER, self._held.key).fetchone() != (self._held.fence, self._held.owner):
+            raise FenceError(self._held.id, self._held.fence)
         result = call_saver_method(BatchedSaver(connection, serde=self.serde), method, *args)
         failpoint("saver.between_fence_and_commit")
         return result
