@@ -43,8 +43,9 @@ from ringi.runs.agent import Agent
 FILE = Path(__file__).with_name("budget.toml")
 """The counts by store and work, as the newest change left them."""
 EXACT = ("statements", "transactions", "round_trips")
-"""Counts of which one more fails; the others may differ by `TOLERANCE`."""
-TOLERANCE = 0.03
+"""Counts of which one more fails."""
+TOLERANCE, SLACK = 0.03, 10
+"""The share and the number by which the others may differ: a reply may arrive in parts."""
 TIMES = 4
 """How often each work is done; the least of each count remains, because other tasks of the process may join in."""
 REST_SECONDS = 0.08
@@ -281,7 +282,7 @@ def excesses(measured: dict[str, Cost], budget: dict[str, Cost]) -> list[str]:
     for work in sorted(measured.keys() & budget.keys()):
         for name in sorted(measured[work].keys() | budget[work].keys()):
             ours, most = measured[work].get(name, 0), budget[work].get(name, 0)
-            if abs(ours - most) > (0 if name in EXACT else most * TOLERANCE):
+            if abs(ours - most) > (0 if name in EXACT else most * TOLERANCE + SLACK):
                 found.append(f"{work}: {ours:,} {name} and not {most:,}")
     return found
 

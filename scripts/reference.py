@@ -68,6 +68,7 @@ REFUSALS = {
     "not_served": (409, "The caller answers a request that was not served to them."),
     "too_large": (413, "The body exceeds the limit."),
     "media_type": (415, "The body is not JSON."),
+    "headers_too_large": (431, "The address and the headers exceed the limit."),
     "host": (421, "The call names a host that this server does not serve."),
     "not_open": (503, "The application is mounted, but its lifespan was not entered."),
     "connections": (503, "This process has reached its maximum number of connections."),

@@ -96,4 +96,4 @@ def test_the_terminal_asks_without_the_server(tmp_path: Path) -> None:
 def test_what_a_bare_installation_is_told_to_install_has_the_command_line_too(command: str, extras: str) -> None:
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     brought = {re.split(r"[\[><=]", needed)[0] for extra in extras.split(",") for needed in optional[extra]}
-    assert {"ag-ui-protocol", "rich", "typer"} <= brought, command
+    assert {"rich", "typer"} <= brought, command

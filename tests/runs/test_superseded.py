@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ag_ui.core import Interrupt
 from tests.runs.test_stream import LONG, Log, faltering, graph_of, says
 from tests.runs.test_stream_writer import KEY, NOON, emitter, speak
 from tests.runs.world import World, checked, model, opened, until, working
@@ -18,7 +17,7 @@ from ringi.contracts.backend import StreamItem
 from ringi.runs.stream_writer import SUPERSEDED, RunStreamWriter, superseded_message_id
 from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_within_items
 
-ASKED = Interrupt(id="q1", reason="confirmation")
+ASKED = {"id": "q1", "reason": "confirmation", "metadata": {}}
 HALF = ("One ", "two ", "three ")
 
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from ringi.errors import RingiError
 
 EXTRAS = {
-    "terminal": ("ag_ui", "click", "rich", "textual", "typer"),
+    "terminal": ("click", "rich", "textual", "typer"),
     "server": ("fastapi", "httptools", "jwt", "standardwebhooks", "starlette", "uvicorn", "uvloop"),
     "langgraph": ("aiosqlite", "langchain", "langchain_core", "langgraph"),
     "postgres": ("asyncpg", "psycopg"),

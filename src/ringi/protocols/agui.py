@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from ag_ui import core as ag_ui
 from fastapi import FastAPI
 from pydantic import Field
 from starlette.requests import Request as HttpRequest
@@ -21,6 +20,15 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError
 from ringi.files.images import NewImage
+from ringi.runs.agui_events import (
+    CANCELLED,
+    SUCCESS,
+    AguiEvent,
+    run_error_event,
+    run_finished_event,
+    run_started_event,
+    state_snapshot_event,
+)
 from ringi.runs.messages import run_user_messages
 from ringi.runs.stream_writer import superseded_message_id
 from ringi.server.auth.authenticator import Principal, channel_of, server_base_path
@@ -35,7 +43,6 @@ from ringi.server.sse.chat_parts import ChatMessageBuilder
 from ringi.server.sse.conversation import Conversations, StreamAfterAction, agent_accepts_messages, parse_run_input
 from ringi.server.sse.run_output import (
     HIDDEN_REASON,
-    AguiEvent,
     ImageLocation,
     RunHistory,
     interrupt_that_asks,
@@ -83,7 +90,7 @@ class AguiContext(NamedTuple):
     thread: Thread | None = None
     after: int = 0
     """The start of the stretch: after the pause whose questions the client has answered."""
-    error: ag_ui.BaseEvent | None = None
+    error: AguiEvent | None = None
     """The reason that there is no stretch to follow."""
     still_open: frozenset[str] | None = None
     """The questions that the pause still asks; None once the run continues after it."""
@@ -142,7 +149,7 @@ class AguiRoutes:
         except ForbiddenError:
             raise
         except RingiError as error:
-            return context._replace(error=ag_ui.RunErrorEvent(message=str(error), code=http_status_of_error(error)[1]))
+            return context._replace(error=run_error_event(str(error), http_status_of_error(error)[1]))
 
     async def _resume(
         self, context: AguiContext, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
@@ -189,7 +196,7 @@ class AguiRoutes:
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
     async def _feed(self, connection: StreamConnection, context: AguiContext) -> None:
-        stopping = ag_ui.RunErrorEvent(message="the server is stopping", code="unavailable")
+        stopping = run_error_event("the server is stopping", "unavailable")
         connection.goodbye = encode_agui_events(stopping)
         if context.thread_id:
             await self._send_history(connection, context)
@@ -220,16 +227,16 @@ class AguiRoutes:
 
     async def _send_history(self, connection: StreamConnection, context: AguiContext) -> None:
         """Send the history, then the live run from its beginning to its end or its newest pause."""
-        thread, about = context.thread, {"thread_id": context.thread_id, "run_id": context.run_id}
+        thread, place = context.thread, (context.thread_id, context.run_id)
         runs = await self._runs(thread, None) if thread else []
         if thread and thread.run and thread.is_live:
-            messages = [message.model_dump() for message in run_user_messages(thread.run)]
-            runs = [*(run for run in runs if run.id != thread.run_id), RunHistory(thread.run.id, messages)]
-        begin = ag_ui.RunStartedEvent(**about, protocol_version="1.0")
-        values = [ag_ui.StateSnapshotEvent(snapshot=thread.values)] if thread and thread.values else []
+            live = RunHistory(thread.run.id, run_user_messages(thread.run))
+            runs = [*(run for run in runs if run.id != thread.run_id), live]
+        begin = run_started_event(*place)
+        values = [state_snapshot_event(thread.values)] if thread and thread.values else []
         snapshot = messages_snapshot_event(runs, ImageLocation(context.base, context.thread_id))
         await connection.write(encode_agui_events(begin, snapshot, *values))
-        end = agui_event_json(ag_ui.RunFinishedEvent(**about, outcome=ag_ui.RunFinishedSuccessOutcome()))
+        end = run_finished_event(*place, SUCCESS)
         if thread and thread.is_live:
             end = await self._send_live(connection, context, thread)
         await connection.write(encode_agui_events(with_run_id(end, context.run_id)))
@@ -253,7 +260,7 @@ class AguiRoutes:
                 if not pause and item.event["type"] != "RUN_STARTED":
                     await connection.write(encode_agui_events(item.event))
                     await self._correct(connection, context, message, item)
-        return agui_event_json(cancellation_events(thread.id, context.run_id, has_begun=True)[0])
+        return cancellation_events(thread.id, context.run_id, has_begun=True)[0]
 
     async def _correct(
         self, connection: StreamConnection, context: AguiContext, message: ChatMessageBuilder, item: StreamItem
@@ -344,29 +351,24 @@ def with_run_id(event: AguiEvent, run_id: str) -> AguiEvent:
     return {**event, "runId": run_id, **input}
 
 
-def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[ag_ui.BaseEvent]:
+def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[AguiEvent]:
     """Return the final events of a run that was canceled while it waited, or before it began."""
-    end = ag_ui.RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=ag_ui.RunFinishedCancelledOutcome())
-    begin = ag_ui.RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
+    end = run_finished_event(thread_id, run_id, CANCELLED)
+    begin = run_started_event(thread_id, run_id)
     return [end] if has_begun else [begin, end]
 
 
 def repeat_open_questions(pause: AguiEvent, context: AguiContext) -> bytes:
     """Return a stretch that only repeats the open questions of a pause."""
-    begin = ag_ui.RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
+    begin = run_started_event(pause["threadId"], context.run_id)
     left = [each for each in interrupts_of_pause(pause) if each["id"] in (context.still_open or ())]
     end = {**with_run_id(pause, context.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
     return encode_agui_events(begin, end)
 
 
-def agui_event_json(event: ag_ui.BaseEvent | AguiEvent) -> AguiEvent:
-    """Return an event as JSON data."""
-    return event if isinstance(event, dict) else event.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def encode_agui_events(*events: ag_ui.BaseEvent | AguiEvent) -> bytes:
+def encode_agui_events(*events: AguiEvent) -> bytes:
     """Return events as server-sent events without a number, because they are not in the thread's stream."""
-    return b"".join(b"data: " + plain_json_bytes(agui_event_json(event)) + b"\n\n" for event in events)
+    return b"".join(b"data: " + plain_json_bytes(event) + b"\n\n" for event in events)
 
 
 AGENT_PATH = [parameter("agent", "path")]

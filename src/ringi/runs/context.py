@@ -24,8 +24,8 @@ from ringi.errors import ConflictError, InvalidError, RingiError, UnavailableErr
 from ringi.forms.arguments import Schema, is_schema_usable
 from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import FACTS
+from ringi.runs.agui_events import TOOL_CALL_ID
 from ringi.runs.runner import Runner
-from ringi.runs.stream_writer import TOOL_CALL_ID
 
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 REFUSING_DECISIONS: tuple[Decision, ...] = ("reject", "respond")

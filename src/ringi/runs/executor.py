@@ -34,12 +34,13 @@ from ringi.errors import ConflictError, NotFoundError, RingiError, UnavailableEr
 from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
 from ringi.runs import cleanup
+from ringi.runs.agui_events import request_as_agui_interrupt
 from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext, is_outcome_void, question_request_id
 from ringi.runs.lease import Lease
 from ringi.runs.messages import ImageMemory, RunImages, run_user_messages
 from ringi.runs.run import ExecutedRun, RunStates, UsageSums, run_failure_of_error
 from ringi.runs.runner import Runner
-from ringi.runs.stream_writer import RunStreamWriter, request_as_agui_interrupt
+from ringi.runs.stream_writer import RunStreamWriter
 
 log = logging.getLogger(__name__)
 MAX_TOGETHER = 8

@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
-from ag_ui.core import UserMessage
-
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Backend, Stream
 from ringi.contracts.runtime import AgentServiceError
@@ -29,6 +27,7 @@ from ringi.files.images import (
     messages_in_run_input,
 )
 from ringi.forms.field_parts import AttachedFile
+from ringi.runs.agui_events import AguiEvent, message_of_person
 
 OURS = re.compile(r"~[0-9a-f]{32}\Z")
 MAX_ATTEMPTS = 10
@@ -244,10 +243,10 @@ def damage_as_agent_error() -> Iterator[None]:
         raise AgentServiceError(error) from error
 
 
-def run_user_messages(run: Run) -> list[UserMessage]:
+def run_user_messages(run: Run) -> list[AguiEvent]:
     """Return the user messages that began a run; empty if the input is not a conversation."""
     own = [
         (client_message_id(m.get("id") or f"{run.id}-{n}"), m, images_named_by_message(m))
         for n, m in enumerate(user_texts_in_input(run.input))
     ]
-    return [UserMessage(id=id, content=m["content"], metadata={IMAGES: f} if f else None) for id, m, f in own]
+    return [message_of_person(id, m["content"], {IMAGES: f} if f else None) for id, m, f in own]

@@ -14,23 +14,25 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from ag_ui import core as ag_ui
-
 from ringi.base.clock import Clock
 from ringi.contracts.backend import Notifier, Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.domain.request import Request
 from ringi.errors import UnavailableError
+from ringi.runs.agui_events import (
+    CANCELLED,
+    SUCCESS,
+    AguiEvent,
+    run_error_event,
+    run_finished_event,
+    run_started_event,
+    state_snapshot_event,
+)
 
 FLUSH_SECONDS = 0.05
 """Seconds for which tokens are collected before they are stored as one event."""
 FLUSH_CHARACTERS = 4096
 SAY = "ringi_say"
 """The only key of a custom event whose text is a message to people and not part of the state."""
-REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_required", "question": "input_required"}
-"""The reason of an interrupt by the kind of its request."""
-TOOL_CALL_ID = "tool_call_id"
-"""The key in the context of a request that names the tool call it gates."""
 REPEATED = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
 PAGE = 500
@@ -45,20 +47,6 @@ def stream_topic(key: Key) -> str:
     return f"stream/{key.tenant}/{key.id}"
 
 
-def request_as_agui_interrupt(request: Request) -> ag_ui.Interrupt:
-    """Return a request in the AG-UI format of an interrupt."""
-    schema = request.form.json_schema() if request.form else request.data_schema
-    return ag_ui.Interrupt(
-        id=request.id,
-        reason=REASONS.get(request.kind, "confirmation"),
-        message=request.title,
-        response_schema=schema,
-        tool_call_id=gated if isinstance(gated := request.context.get(TOOL_CALL_ID), str) else None,
-        expires_at=request.expires_at.isoformat() if request.expires_at else None,
-        metadata={"kind": request.kind, "digest": request.digest, "allowed": list(request.allowed)},
-    )
-
-
 class RunStreamWriter:
     """Writes one stretch of a run to the stream of its thread, under the worker's fence."""
 
@@ -71,7 +59,7 @@ class RunStreamWriter:
         fence: int,
         *,
         clock: Clock,
-        user_messages: Sequence[ag_ui.UserMessage] = (),
+        user_messages: Sequence[AguiEvent] = (),
     ) -> None:
         self._stream, self._notifier, self._key, self._clock = stream, notifier, key, clock
         self._run_id, self._fence, self._user_messages = run_id, fence, user_messages
@@ -168,27 +156,27 @@ class RunStreamWriter:
         place = {"messageId": f"result-{call_id}", "toolCallId": call_id}
         self._once(f"result:{call_id}", {"type": "TOOL_CALL_RESULT", **place, "content": content})
 
-    def pause(self, values: dict[str, Any], interrupts: list[ag_ui.Interrupt]) -> None:
+    def pause(self, values: dict[str, Any], interrupts: list[AguiEvent]) -> None:
         """Close the stretch at a pause for people; interrupts shown by an earlier pause are marked."""
         for interrupt in interrupts:
-            if self.has_shown(interrupt.id):
-                interrupt.metadata = {**(interrupt.metadata or {}), REPEATED: True}
-        self._close(values, ag_ui.RunFinishedInterruptOutcome(interrupts=interrupts))
+            if self.has_shown(interrupt["id"]):
+                interrupt["metadata"] = {**interrupt["metadata"], REPEATED: True}
+        self._close(values, {"type": "interrupt", "interrupts": interrupts})
 
     def finish(self, values: dict[str, Any]) -> None:
         """Close the stretch: the run has ended."""
-        self._close(values, ag_ui.RunFinishedSuccessOutcome())
+        self._close(values, SUCCESS)
 
     async def cancel(self) -> None:
         """Close the stretch, if one is open: the run was canceled."""
-        self._close(None, ag_ui.RunFinishedCancelledOutcome())
+        self._close(None, CANCELLED)
         await self.flush()
 
     def fail(self, message: str, code: str) -> None:
         """Close the stretch with an error; open one first if needed, so that clients receive the error."""
         self._open()
         self._cut_messages()
-        self._add_model(ag_ui.RunErrorEvent(message=message, code=code))
+        self._add(run_error_event(message, code))
 
     def stop(self) -> None:
         """Discard output that is not stored yet: the next worker repeats it."""
@@ -226,14 +214,9 @@ class RunStreamWriter:
             return
         n = self._state.stretches
         stretch = f"{self._run_id}.{n}" if n else self._run_id
-        ids = {"thread_id": self._key.id, "run_id": stretch}
-        # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
-        defaults: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
-        messages = [] if n else list(self._user_messages)
-        input = ag_ui.RunAgentInput(**ids, messages=messages, **defaults) if messages else None
-        self._add_model(ag_ui.RunStartedEvent(**ids, protocol_version="1.0", input=input))
+        self._add(run_started_event(self._key.id, stretch, () if n else self._user_messages))
 
-    def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
+    def _close(self, values: dict[str, Any] | None, outcome: AguiEvent) -> None:
         if self._state.stretch:
             if values is None:
                 self._cut_messages()
@@ -241,8 +224,8 @@ class RunStreamWriter:
                 # An ended step has ended its messages: open ones belong to a worker that died.
                 for message_id in sorted(self._state.open):
                     self._discard_message(message_id)
-                self._add_model(ag_ui.StateSnapshotEvent(snapshot=values))
-            self._add_model(ag_ui.RunFinishedEvent(thread_id=self._key.id, run_id=self._state.stretch, outcome=outcome))
+                self._add(state_snapshot_event(values))
+            self._add(run_finished_event(self._key.id, self._state.stretch, outcome))
 
     def _cut_messages(self) -> None:
         for message_id in sorted(self._state.open):
@@ -288,9 +271,6 @@ class RunStreamWriter:
     def _once(self, origin: str, event: dict[str, Any]) -> None:
         if origin not in self._state.origins:
             self._add(event, origin)
-
-    def _add_model(self, event: ag_ui.BaseEvent) -> None:
-        self._add(event.model_dump(mode="json", by_alias=True))
 
     def _add(self, event: dict[str, Any], origin: str | None = None) -> None:
         # A dict from the start: a model of each event would take most of the time of a token.

@@ -23,6 +23,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.policy.rules import PEOPLE
+from ringi.runs.agui_events import TOOL_CALL_ID
 from ringi.runs.context import (
     CallDecision,
     approval_question,
@@ -31,7 +32,6 @@ from ringi.runs.context import (
     storable_call_arguments,
 )
 from ringi.runs.run import clean_json, storable_json_text
-from ringi.runs.stream_writer import TOOL_CALL_ID
 
 LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")
 """The settings of `Agent` that these runtimes cannot apply."""

@@ -218,7 +218,7 @@ class BoundedProtocol(HttpToolsProtocol):
 def headers_too_large_error() -> RefusalError:
     """Return the error of a call with more headers than a server accepts."""
     most = f"{MAX_HEADER_BYTES} bytes in {MAX_HEADERS} lines"
-    return RefusalError(431, "too_large", f"address and headers of a call may have {most}: send less")
+    return RefusalError(431, "headers_too_large", f"address and headers of a call may have {most}: send less")
 
 
 def error_response_bytes(error: Exception) -> bytes:

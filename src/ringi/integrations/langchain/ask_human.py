@@ -22,8 +22,9 @@ from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairedForm, repair_form_fields
 from ringi.integrations.langgraph import ask_question
+from ringi.runs.agui_events import TOOL_CALL_ID
 from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT
-from ringi.runs.stream_writer import SAY, TOOL_CALL_ID
+from ringi.runs.stream_writer import SAY
 from ringi.runtimes.langgraph.graph_run import MAX_FIELDS, run_asks_people
 
 log = logging.getLogger(__name__)

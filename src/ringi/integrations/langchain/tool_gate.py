@@ -32,9 +32,9 @@ from ringi.policy.question import (
     question_with_schema,
 )
 from ringi.policy.rules import OTHERWISE, Policy, PolicyDenial, Rule
+from ringi.runs.agui_events import TOOL_CALL_ID
 from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
 from ringi.runs.model_form import KEY
-from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.graph_run import call_place_in_step, run_asks_people
 from ringi.runtimes.langgraph.tool_arguments import (
     accept_all_arguments,

@@ -21,8 +21,8 @@ from ringi.domain.ask import ANSWER, Ask, parse_body, request_content_digest
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError, RingiError, WaitTimeoutError
 from ringi.inbox.api import Inbox
+from ringi.runs.agui_events import TOOL_CALL_ID
 from ringi.runs.context import set_context_variable
-from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.pydantic_ai.deferred_calls import deferred_call_questions, deferred_call_results
 from ringi.runtimes.pydantic_ai.runtime import pydantic_ai_tool_schemas
 

@@ -9,10 +9,10 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.protocols.langgraph_api.access import CallerAccess
 from ringi.protocols.langgraph_api.views import langchain_message, langchain_review_request, langgraph_interrupt
+from ringi.runs.agui_events import AguiEvent
 from ringi.runs.stream_writer import superseded_message_id
 from ringi.server.serialize import plain_json_bytes
 from ringi.server.sse.run_output import (
-    AguiEvent,
     MessageTranscript,
     agui_user_message,
     interrupt_that_asks,

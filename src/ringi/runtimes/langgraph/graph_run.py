@@ -39,6 +39,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
 from ringi.errors import InvalidError, RingiError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
+from ringi.runs.agui_events import TOOL_CALL_ID
 from ringi.runs.context import (
     RUN_CONTEXT,
     RunContext,
@@ -49,7 +50,6 @@ from ringi.runs.context import (
     storable_value_as_text,
 )
 from ringi.runs.run import clean_json, storable_json_text
-from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, langchain_call_digest
 from ringi.runtimes.langgraph.graphs import (
     ASK_INSTEAD,

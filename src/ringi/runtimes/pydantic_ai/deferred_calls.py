@@ -12,9 +12,9 @@ from ringi.base.canonical_json import clean_text, jsonable
 from ringi.domain.ask import ANSWER, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
+from ringi.runs.agui_events import TOOL_CALL_ID
 from ringi.runs.context import DECISIONS, REFUSING_DECISIONS
 from ringi.runs.run import clean_json
-from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.tool_calls import REJECTED, ToolCall, parse_call_arguments
 
 EDITED = (

@@ -240,7 +240,7 @@ async def get(
     runs, next = await newest_runs_before_item(stream, thread.key, min(limit, components.settings.max_list), before)
     if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
         # No worker has started it yet; the sender must see that the message arrived.
-        runs.append(RunHistory(thread.run.id, [message.model_dump() for message in run_user_messages(thread.run)]))
+        runs.append(RunHistory(thread.run.id, run_user_messages(thread.run)))
     ids = [interrupt["id"] for run in runs for event in run.events for interrupt in interrupts_of_pause(event)]
     found = await readable_requests_by_id(store, caller.tenant, ids)
     requests = {id: request for id, request in found.items() if may_read(caller, request)}

@@ -10,10 +10,10 @@ from ringi.base.texts import reason_of
 from ringi.domain.ask import AGREEING
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.runs.agui_events import AguiEvent
 from ringi.runs.stream_writer import superseded_message_id
 from ringi.server.message_parts import MessagePart
 from ringi.server.serialize import plain_json_bytes, request_json
-from ringi.server.sse.run_output import AguiEvent
 
 NO_RESULT = reason_of("no_result")
 STOPPED = "the run was cancelled"

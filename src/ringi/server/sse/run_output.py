@@ -17,12 +17,12 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
 from ringi.files.images import images_named_by_message
 from ringi.forms.field_parts import AttachedFile
+from ringi.runs.agui_events import AguiEvent
 from ringi.runs.stream_writer import PAGE, original_run_id, stream_topic, superseded_message_id
 from ringi.server.message_parts import image_url_for_page
 
 HIDDEN_REASON = "confirmation"
 """The reason of a pause for readers who may not read the request."""
-AguiEvent = dict[str, Any]
 
 
 async def run_output(
