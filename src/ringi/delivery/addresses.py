@@ -91,13 +91,12 @@ class AddressResolver:
 
 def check_trusted_authorities() -> None:
     """Raise `SettingError` if the authorities in the environment settings cannot be read."""
-    variable = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-    if not variable:
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if not (variable := file or folder):
         return
-    import httpx  # Its import takes a tenth of a second, and many processes deliver nothing.
-
     try:
-        httpx.create_ssl_context()
+        # As HTTPX reads them, whose import takes a tenth of a second: many processes deliver nothing.
+        ssl.create_default_context(cafile=file, capath=None if file else folder)
     except OSError as error:
         raise SettingError("SSL_CERT_FILE", variable, f"name a readable file of certificates: {error}") from error
 
