@@ -39,6 +39,7 @@ from ringi.backends.rows import (
     record_from_body,
     request_audiences,
 )
+from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Job, Moment, OtherConflictError, wake_up_jobs
 from ringi.contracts.store import Change, EventBounds, R, Store, event_bounds
 from ringi.domain.record import (
@@ -117,7 +118,9 @@ class PostgresStore(Store):
         jobs = [*moment.jobs, *(wake_up_jobs(moment.others) if self._jobs else ())]
         values += submit_values(jobs, self._jobs.claims_new(jobs) if self._jobs else None) if jobs else ()
         values += [moment.done.key] if moment.done else ()
-        values += [checkpoint_thread(thread.key)] if moment.prunes else ()
+        if moment.prunes:
+            values.append(checkpoint_thread(thread.key))
+            failpoint("prune.before_commit")
         parts = StatementParts(bool(events), moment.items is not None, bool(jobs))
         sql = records_write_statement(shapes, parts._replace(has_done=bool(moment.done), prunes=moment.prunes))
         alone = partial(self._database.write, sql, *values)
