@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self
 
@@ -180,11 +181,15 @@ def a_job(key: str, **changes: str) -> Job:
     return Job(**{"key": key, "kind": "run", "partition_key": key, **changes})
 
 
+CALLER = ContextVar("CALLER", default="nobody")
+
+
 class Working:
     """A worker of a backend that takes new jobs, and ends each when it is let go."""
 
     def __init__(self, backend: Backend) -> None:
-        self.begun, self.may_end, self._stop = list[str](), asyncio.Event(), asyncio.Event()
+        self.begun, self.callers = list[str](), list[str]()
+        self.may_end, self._stop = asyncio.Event(), asyncio.Event()
         self._backend = backend
 
     async def __aenter__(self) -> Self:
@@ -202,6 +207,7 @@ class Working:
 
     async def _handle(self, job: Job) -> None:
         self.begun.append(job.key)
+        self.callers.append(CALLER.get())
         await self.may_end.wait()
 
 
@@ -231,6 +237,15 @@ async def test_a_process_begins_the_job_that_it_has_saved(backend: Backend, clai
         # It waited for its partition, and nobody has to be told.
         await until(lambda: worker.begun == ["a", "behind"])
     assert worker.begun == ["a", "behind"]
+
+
+async def test_a_job_does_not_run_as_whoever_has_saved_it(backend: Backend) -> None:
+    async with Working(backend) as worker:
+        token = CALLER.set("ann")
+        await submitted_by(backend, [a_job("a")])
+        CALLER.reset(token)
+        await until(lambda: worker.begun == ["a"])
+    assert worker.callers == ["nobody"]
 
 
 async def test_a_process_leaves_new_jobs_to_others_that_it_cannot_do_or_has_no_time_for(

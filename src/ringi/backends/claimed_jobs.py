@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 import math
 import random
@@ -61,6 +62,8 @@ class HandlerJobs:
     reserve: int
     takes_new: Callable[[Job], bool] | None
     running: dict[asyncio.Task[bool], Job] = field(default_factory=dict)
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    """The context of the handler: a job may begin in that of whoever has saved it."""
 
     def takes(self, job: Job) -> bool:
         """Return whether it takes a job right as this process saves it."""
@@ -212,7 +215,7 @@ class ClaimedJobs(Jobs):
         # The next one has its turn: another worker of this process may have what this one lacks.
         self._pools.remove(pool)
         self._pools.append(pool)
-        task = asyncio.create_task(self._do(job, pool.handle))
+        task = asyncio.create_task(self._do(job, pool.handle), context=pool.context.copy())
         pool.running[task] = job
         task.add_done_callback(partial(self._end, pool))
 
