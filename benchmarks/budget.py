@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import sqlite3
 import sys
@@ -36,7 +37,10 @@ from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.ask import Action
 from ringi.domain.record import Query
+from ringi.gateways.hooks.allowed import allowed_reply
+from ringi.gateways.hooks.process import HookOptions
 from ringi.inbox.inbox import StoreInbox
+from ringi.policy.rules import PolicyFile
 from ringi.runs import stream_writer
 from ringi.runs.agent import Agent
 
@@ -57,6 +61,16 @@ PAGE = 50
 OWN = str(Path(ringi.__file__).parent)
 JSON = frozenset({"to_json", "from_json", "validate_json"})
 DIGESTS = frozenset({"openssl_sha256"})
+HOOK_POLICY = """
+[[rules]]
+tools = ["Bash"]
+where = { command = { matches = "git (status|diff).*" } }
+effect = "allow"
+[[rules]]
+name = "no sudo"
+tools = ["Sudo"]
+effect = "deny"
+"""
 BOUNDS = ("BEGIN", "COMMIT")
 """Not counted: how many writes share a transaction depends on the moment."""
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
@@ -192,6 +206,8 @@ async def costs_on(url: str, *, runs: bool = True) -> dict[str, Cost]:
         async with open_backend(url, poll_interval=POLL) as backend:
             async with open_inbox_on_backend(backend) as inbox:
                 costs = await costs_of_questions(counters, inbox)
+            if url.startswith("sqlite"):
+                costs["hook"] = await cost_of_hook(counters, url)
             if runs and backend.runs_agents:
                 async with desk_on(backend, [*agents(), *offices(), Agent("chat", chat(), input=as_message)]) as desk:
                     costs |= await costs_of_runs(counters, desk)
@@ -212,6 +228,31 @@ async def costs_of_questions(counters: Counters, inbox: StoreInbox) -> dict[str,
         ),
         f"page of {PAGE}": await least(counters, lambda: inbox.find(limit=PAGE)),
     }
+
+
+async def cost_of_hook(counters: Counters, url: str) -> Cost:
+    """Return the cost of a call of a coding agent that a rule allows, without the start of its process."""
+    texts = {"session_id": "s1", "cwd": "/", "tool_use_id": "c1", "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    event = json.dumps({**texts, "tool_input": {"command": "git status"}}).encode()
+    connect = sqlite3.connect
+
+    def connected(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*args, **options)
+        counters.note_sqlite(connection)
+        return connection
+
+    with folder() as path, mock.patch.dict("os.environ", {"RINGI_HOME": str(path)}):
+        policy = PolicyFile(path / "policy.toml")
+        (path / "policy.toml").write_text(HOOK_POLICY)
+        policy.policy()
+        policy.mark_checked(path)
+        options = HookOptions(policy=str(path / "policy.toml"), url=url)
+
+        async def hook() -> None:
+            with mock.patch("sqlite3.connect", connected):
+                assert allowed_reply("claude-code", options, event)
+
+        return await least(counters, hook)
 
 
 async def costs_of_runs(counters: Counters, desk: Desk) -> dict[str, Cost]:

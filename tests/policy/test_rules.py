@@ -10,7 +10,7 @@ import pytest
 
 from ringi import Policy
 from ringi.errors import InvalidError
-from ringi.policy.rules import is_tool_named_by_rule
+from ringi.policy.decision import is_tool_named_by_rule
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ringi.base.clock import Clock, utc_now
     from ringi.base.failpoints import failpoint
     from ringi.base.model import StrictModel
-    from ringi.base.outages import OutageError
+    from ringi.base.outages import OutageError, report_outages
     from ringi.base.settings import SettingError, fresh_sign_in, without_password
     from ringi.base.texts import Sentence, fields_text, reason_of, reason_text, sentences_text
 
@@ -28,6 +28,7 @@ __all__ = [
     "jsonable",
     "reason_of",
     "reason_text",
+    "report_outages",
     "sentences_text",
     "utc_now",
     "without_password",
@@ -40,7 +41,7 @@ __getattr__ = lazy_exports(
         "clock": "Clock utc_now",
         "failpoints": "failpoint",
         "model": "StrictModel",
-        "outages": "OutageError",
+        "outages": "OutageError report_outages",
         "settings": "SettingError fresh_sign_in without_password",
         "texts": "Sentence fields_text reason_of reason_text sentences_text",
     },

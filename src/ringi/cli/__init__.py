@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 
 from ringi.base.extras import MissingExtraError, raise_missing_extra
 
@@ -25,6 +24,9 @@ def main() -> None:
         return print(version_line())  # noqa: T201
     try:
         if is_called_as_hook(sys.argv[1:]):
+            from ringi.gateways.hooks.allowed import answer_allowed_call
+
+            answer_allowed_call(sys.argv[2:])
             from ringi.cli.commands.hook import run_hook_command as run
         else:
             from ringi.cli.app import run_command_line as run
@@ -36,6 +38,8 @@ def main() -> None:
 
 def version_line() -> str:
     """Return the line that `ringi --version` prints, without what the commands import."""
+    from importlib.metadata import version
+
     return f"ringi {version('ringi')}"
 
 

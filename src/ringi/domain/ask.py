@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from ringi.base.canonical_json import digest, jsonable, non_finite_paths, values_as_plain_json
+from ringi.base.canonical_json import digest, jsonable
 from ringi.base.model import StrictModel, Time, field_names, is_empty, without_null_fields
+from ringi.base.plain_json import non_finite_paths, values_as_plain_json
 from ringi.base.texts import Sentence
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, pydantic_error_rule, safe_repr
 from ringi.domain import voting

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.model import StrictModel
+from ringi.base.plain_conditions import MISSING, argument_at_path
 from ringi.base.validation import NOT_BLANK, FieldValidationError
-from ringi.domain.conditions import MISSING, Path, argument_at_path
+from ringi.domain.conditions import Path
 
 if TYPE_CHECKING:
     from ringi.domain.ask import Response

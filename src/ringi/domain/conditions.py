@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
-from typing import Annotated, Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -17,19 +17,15 @@ from pydantic import (
     model_validator,
 )
 
-from ringi.base.canonical_json import SAFE, canonical
+from ringi.base.canonical_json import SAFE
 from ringi.base.model import StrictModel
+from ringi.base.patterns import check_pattern
+from ringi.base.plain_conditions import PlainCondition, PlainWhere, condition_holds, conditions_hold, json_type
 from ringi.base.validation import FieldValidationError, invalid_error
-from ringi.errors import InvalidError
-from ringi.forms.json_schema import check_pattern, matches_whole
 
 Args = Mapping[str, Any]
 Path = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """The path of a value, such as `customer.country`."""
-ITEM = "*"
-"""The path of a list's item itself."""
-MISSING = object()
-"""Stands for an absent argument: the tool may have any default."""
 
 
 def _pattern(value: str) -> str:
@@ -121,7 +117,12 @@ class Condition(PolicyData):
         Returns:
             True or False; None if it is unknown, because the argument is missing or has another type.
         """
-        return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
+        return condition_holds(self.plain, value)
+
+    @cached_property
+    def plain(self) -> PlainCondition:
+        """The condition as plain data, with what is set only."""
+        return {name: _plain(getattr(self, name)) for name in self.model_fields_set}
 
 
 def _as_written(value: object) -> object:
@@ -133,14 +134,27 @@ Where = dict[Path, Condition]
 """Conditions by argument; `customer.country` is a nested value of an argument."""
 
 
-def all_conditions_hold(where: Mapping[str, Condition], args: Args) -> bool | None:
+def all_conditions_hold(where: Where, args: Args) -> bool | None:
     """Return whether all conditions hold; None if that is unknown.
 
     Args:
         where: Conditions by argument.
         args: The arguments by name.
     """
-    return _all(condition.holds(argument_at_path(args, path)) for path, condition in where.items())
+    return conditions_hold(plain_where(where), args)
+
+
+def plain_where(where: Where) -> PlainWhere:
+    """Return conditions as plain data."""
+    return {path: condition.plain for path, condition in where.items()}
+
+
+def _plain(value: object) -> object:
+    """Return what a condition sets as plain data: the conditions within it, and other values as they are."""
+    if isinstance(value, Condition):
+        return value.plain
+    is_nested = isinstance(value, dict) and any(isinstance(each, Condition) for each in value.values())
+    return plain_where(cast(Where, value)) if is_nested else value
 
 
 def find_contradiction(*conditions: Condition) -> str | None:
@@ -186,90 +200,9 @@ def _can_count(conditions: Sequence[Condition], least: int) -> bool:
 
 def _limits(condition: Condition) -> Iterator[float]:
     limits = (condition.at_least, condition.at_most, condition.above, condition.below, *(_values(condition) or ()))
-    return (float(limit) for limit in limits if _type(limit) is float)
+    return (float(limit) for limit in limits if json_type(limit) is float)
 
 
-def _all(results: Iterable[bool | None]) -> bool | None:
-    values = list(results)
-    return False if False in values else None if None in values else True
-
-
-def _any(results: Iterable[bool | None]) -> bool | None:
-    values = list(results)
-    return True if True in values else None if None in values else False
-
-
-def argument_at_path(args: object, path: str) -> object:
-    """Return the value at a path such as `customer.country`; `MISSING` if there is none."""
-    value = args
-    for part in path.split("."):
-        value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
-    return value
-
-
-def _item_results(items: Iterable[object], where: Where) -> Iterator[bool | None]:
-    for item in items:
-        yield _all(each.holds(_value_of_item(item, path)) for path, each in where.items())
-
-
-def _value_of_item(item: object, path: str) -> object:
-    return item if path == ITEM else argument_at_path(item, path)
-
-
-def _total(items: Iterable[object], path: str) -> object:
-    numbers = [_value_of_item(item, path) for item in items]
-    if not all(_type(number) is float for number in numbers):
-        return MISSING
-    return float(exact_decimal_sum(numbers))
-
-
-def exact_decimal_sum(numbers: Iterable[Any]) -> int | float:
-    """Return the sum of numbers as decimals: three times 0.1 is 0.3. Whole numbers have a whole sum."""
-    numbers = list(numbers)
-    is_whole = all(isinstance(number, int) for number in numbers)
-    return sum(numbers) if is_whole else float(sum(Decimal(str(number)) for number in numbers))
-
-
-def _equals(value: object, wanted: object) -> bool | None:
-    if _type(value) is None or _type(value) != _type(wanted):
-        return None
-    try:
-        return canonical(value) == canonical(wanted)
-    except InvalidError:
-        return None
-
-
-def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], bool | None]:
-    return lambda value, limit: is_so(value, limit) if _type(value) is float else None
-
-
-def _of_list(check: Callable[[list[object], Any], bool | None]) -> Callable[[object, Any], bool | None]:
-    return lambda value, wanted: check(value, wanted) if isinstance(value, list) else None
-
-
-def _type(value: object) -> type | None:
-    """Return the JSON type of a value, with one type for all numbers; None if it is not JSON."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return float if math.isfinite(value) else None
-        except OverflowError:  # A whole number beyond all floats.
-            return None
-    return next((kind for kind in (str, bool, dict, list, type(None)) if isinstance(value, kind)), None)
-
-
-CHECKS: dict[str, Callable[[object, Any], bool | None]] = {
-    "equals": _equals,
-    "one_of": lambda value, wanted: _any(_equals(value, each) for each in wanted),
-    "at_least": _compared(lambda value, limit: value >= limit),
-    "at_most": _compared(lambda value, limit: value <= limit),
-    "above": _compared(lambda value, limit: value > limit),
-    "below": _compared(lambda value, limit: value < limit),
-    "matches": lambda value, pattern: matches_whole(pattern, value) if isinstance(value, str) else None,
-    "any": _of_list(lambda items, where: _any(_item_results(items, where))),
-    "all": _of_list(lambda items, where: _all(_item_results(items, where))),
-    "sum": _of_list(lambda items, where: _all(each.holds(_total(items, path)) for path, each in where.items())),
-    "count": _of_list(lambda items, condition: condition.holds(len(items))),
-}
 KINDS = {
     **dict.fromkeys(("at_least", "at_most", "above", "below"), "a number"),
     "matches": "a text",

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from ringi.base.canonical_json import digest, jsonable
+from ringi.base.plain_conditions import MISSING, argument_at_path
 from ringi.domain.ask import Action, Ask
 from ringi.domain.checks import Check, CheckRecipe, CheckView, new_id_of_same_shape, replace_value_everywhere
-from ringi.domain.conditions import MISSING, Condition, argument_at_path
+from ringi.domain.conditions import Condition
 from ringi.domain.journal import Journal
 from ringi.domain.record import Event
 from ringi.domain.request import Request

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.model import StrictModel
+from ringi.base.plain_conditions import argument_at_path
 from ringi.domain.ask import Decision
-from ringi.domain.conditions import argument_at_path
 from ringi.domain.record import CutPage
 from ringi.domain.request import Request
 

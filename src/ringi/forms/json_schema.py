@@ -15,6 +15,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 
 from ringi.base import validation
 from ringi.base.canonical_json import COMPACT
+from ringi.base.patterns import MAX_PATTERN_LENGTH, REGEX_OPTIONS
 from ringi.base.validation import FieldValidationError, field_path, safe_repr
 from ringi.errors import FieldError, InvalidError
 
@@ -26,21 +27,14 @@ MAX_PROPERTIES = 100
 MAX_ENUM = 1_000
 MAX_KEYWORDS = 20_000
 MAX_PATTERNS = 200
-MAX_PATTERN_LENGTH = 500
-MAX_PATTERN_MEMORY = 100_000
-MAX_MATCHED_LENGTH = 10_000
-"""The maximum number of characters that `matches_whole` reads."""
 MAX_CHECKS = 5_000_000
 MAX_PATTERN_CHECKS = 262_144
 
-_ENGINE = jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_MEMORY, dfa_size_limit=MAX_PATTERN_MEMORY)
 _EXPLAINED_CHECKS = 20_000
 _EXPLAINED_BYTES = 4_000_000
 _DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema")
 _DEFINITIONS = ("$defs", "definitions")
 _REFERENCE = re.compile(r"#/(?:\$defs|definitions)/[^/~%]+")
-_POSSESSIVE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|([*+?}]\+)", re.DOTALL)
-"""Escapes and classes, and as group 1 Python's possessive quantifiers: the engine reads `a++` as `(a+)+`."""
 _MAPS = {*_DEFINITIONS, "properties", "patternProperties", "dependentSchemas", "dependencies"}
 _NESTED = {
     *("allOf", "anyOf", "oneOf", "prefixItems", "items", "additionalItems", "unevaluatedItems", "contains"),
@@ -166,42 +160,6 @@ def check_json(
     return JsonSize(nodes, bytes)
 
 
-def check_pattern(pattern: str) -> None:
-    """Raise FieldValidationError unless `matches_whole` supports this JSON Schema regular expression."""
-    if len(pattern) > MAX_PATTERN_LENGTH:
-        raise FieldValidationError("", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}")
-    try:
-        # Check the pattern alone first: the surrounding group would close the brackets of `a)|(b`.
-        _linear(pattern)
-        _whole(pattern)
-        is_supported = not any(found[1] for found in _POSSESSIVE.finditer(pattern))
-    except (jsonschema_rs.ValidationError, ValueError):
-        is_supported = False
-    if not is_supported:
-        what = "is not a supported pattern: use a shorter one in JSON Schema syntax, without look-around (?=…)"
-        why = f"{safe_repr(pattern)} {what}, back-references \\1 and possessive quantifiers a++"
-        raise FieldValidationError("", why)
-
-
-def matches_whole(pattern: str, text: str) -> bool | None:
-    """Return whether a pattern matches a whole text, in linear time; None if the text is too long or not Unicode."""
-    if len(text) > MAX_MATCHED_LENGTH:
-        return None
-    try:
-        return _whole(pattern).is_valid(text)
-    except UnicodeEncodeError:
-        return None
-
-
-@lru_cache(maxsize=256)
-def _whole(pattern: str) -> jsonschema_rs.Validator:
-    return _linear(f"^(?:{pattern})$")
-
-
-def _linear(pattern: str) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=_ENGINE)
-
-
 def _length(item: object, path: str) -> int:
     try:
         match item:
@@ -254,7 +212,9 @@ def _compiled(text: str, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
     schema = json.loads(text)
     weight = _weigh(schema, field)
     try:
-        validator = jsonschema_rs.validator_for(schema, pattern_options=_ENGINE, validate_formats=True, offline=True)
+        validator = jsonschema_rs.validator_for(
+            schema, pattern_options=REGEX_OPTIONS, validate_formats=True, offline=True
+        )
     except jsonschema_rs.ValidationError as error:
         raise InvalidError.of(field_path(field, error.instance_path), _refusal(error)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:

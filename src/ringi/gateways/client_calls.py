@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
 import time
@@ -22,6 +21,7 @@ from ringi.domain.request import CLIENT, Request
 from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError, WaitTimeoutError
 from ringi.forms.form import Form
 from ringi.gateways.call_views import call_view
+from ringi.gateways.own_files import names_own_files
 from ringi.inbox.api import Inbox
 from ringi.integrations.askers import GatedFunctionCall, InboxAsker, InboxOptions
 from ringi.integrations.functions import AuthorizedFunctionCall, FunctionGate
@@ -34,10 +34,6 @@ MAX_AGE = timedelta(days=7)
 """The age up to which an approval that no call has used is used by a later call."""
 REPEAT = timedelta(seconds=60)
 """The time after the beginning of a call in which the same attempt is authorized again."""
-OWN_FILES = re.compile(
-    r"\.ringi\b|\.(?:claude|codex|cursor|vscode)\b[^\"]{0,200}\.(?:json|toml)\b|\.mcp\.json\b|\.claude\.json\b", re.I
-)
-"""The files of Ringi, with its policy and tokens, and those in which clients name their hooks and gates."""
 OWN_FILES_RULE = "files of Ringi and of its clients"
 OnWait = Callable[[Request], Awaitable[None]]
 NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._~:@-]+")
@@ -182,8 +178,7 @@ class ClientGate:
 
 def own_files_rules(call: GatedFunctionCall) -> tuple[Rule, ...]:
     """Return the rule for a call that names the files of Ringi or the settings of a client: it always asks."""
-    names_own_files = OWN_FILES.search(json.dumps(call.args, ensure_ascii=False))
-    return (Rule(tools=(call.name,), name=OWN_FILES_RULE),) if names_own_files else ()
+    return (Rule(tools=(call.name,), name=OWN_FILES_RULE),) if names_own_files(call.args) else ()
 
 
 def policy_with_rules(policy: Policy, more: tuple[Rule, ...]) -> Policy:

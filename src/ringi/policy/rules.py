@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from ringi.base.canonical_json import digest
+from ringi.base.plain_conditions import MISSING, argument_at_path
 from ringi.base.validation import FieldValidationError, Name, field_path, safe_repr
-from ringi.domain import conditions
 from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Priority
-from ringi.domain.conditions import Args, Condition, PolicyData, Where
+from ringi.domain.conditions import (
+    Args,
+    Condition,
+    PolicyData,
+    Where,
+    all_conditions_hold,
+    find_contradiction,
+    plain_where,
+)
 from ringi.domain.voting import Escalations, Excluded, PersonName, PolicySource, Quorum, Tier
 from ringi.errors import InvalidError
+from ringi.policy.checked import mark_checked_policy, policy_data
+from ringi.policy.decision import ORDER, Effect, PlainRule, deciding_rule, is_tool_named_by_rule
 
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 log = logging.getLogger(__name__)
 NO_FACTS: Args = MappingProxyType({})
 RuleName = Annotated[Name, StringConstraints(max_length=100, pattern=r"^\S(.*\S)?$")]
-Effect = Literal["ask", "allow", "deny"]
-ORDER: tuple[Effect, ...] = ("deny", "ask", "allow")
-"""The order in which the effects of rules count."""
 OTHERWISE = "otherwise"
 """The name in the audit trail of a denial by the policy's `otherwise`."""
 UNNAMED = "no rule of the policy allows this call"
@@ -77,11 +83,11 @@ class ToolCard(PolicyData):
         Args:
             args: The arguments of the call by name.
         """
-        values = {name: conditions.argument_at_path(args, path) for name, path in self.arguments.items()}
+        values = {name: argument_at_path(args, path) for name, path in self.arguments.items()}
         own = self.model_dump(include={"effect", "unit", "limit", "tier", "reversible"})
         # With the names of the arguments, a person's edit changes the target and the amount on the page too.
         text = {**own, **values, "arguments": self.arguments or None}
-        found = {name: value for name, value in text.items() if value is not None and value is not conditions.MISSING}
+        found = {name: value for name, value in text.items() if value is not None and value is not MISSING}
         # An amount that is no number may be above the limit.
         if self.limit is not None and Condition(at_most=self.limit).holds(values["amount"]) is not True:
             found["above_limit"] = True
@@ -178,10 +184,12 @@ class Rule(PolicyData):
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        if not self.names(tool):
-            return False
-        results = (conditions.all_conditions_hold(self.where, args), conditions.all_conditions_hold(self.facts, facts))
-        return results == (True, True) if self.effect == "allow" else False not in results
+        return self.plain.covers(tool, args, facts)
+
+    @cached_property
+    def plain(self) -> PlainRule:
+        """What decides whether the rule covers a call, as plain data."""
+        return PlainRule(self.tools, self.effect, plain_where(self.where), plain_where(self.facts))
 
     def approver(self, args: Args, facts: Args = NO_FACTS) -> str | None:
         """Return the name of the `AutoApproval` that approves a call without a person; None if a person must decide.
@@ -193,7 +201,7 @@ class Rule(PolicyData):
             facts: The facts about the call by name; a missing one is unknown.
         """
         for rule in self.auto_approve:
-            if conditions.all_conditions_hold(rule.where, args) and conditions.all_conditions_hold(rule.facts, facts):
+            if all_conditions_hold(rule.where, args) and all_conditions_hold(rule.facts, facts):
                 return rule.name
         return None
 
@@ -272,7 +280,7 @@ class Policy(PolicyData):
             for position, auto in enumerate(rule.auto_approve):
                 for name, of_rule, own in (("where", rule.where, auto.where), ("facts", rule.facts, auto.facts)):
                     for path in sorted(own.keys() & of_rule.keys()):
-                        if reason := conditions.find_contradiction(of_rule[path], own[path]):
+                        if reason := find_contradiction(of_rule[path], own[path]):
                             place = f"rules[{number}].auto_approve[{position}].{name}.{path}"
                             yield place, f"can never hold where the rule applies: {reason}"
 
@@ -327,10 +335,11 @@ class Policy(PolicyData):
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        for rule in sorted(self.rules, key=lambda each: ORDER.index(each.effect)):
-            if rule.covers(tool, args, facts):
-                return PolicyVerdict(rule.effect, rule, rule.approver(args, facts))
-        return PolicyVerdict(self.default_effect)
+        number = deciding_rule((rule.plain for rule in self.rules), tool, args, facts)
+        if number is None:
+            return PolicyVerdict(self.default_effect)
+        rule = self.rules[number]
+        return PolicyVerdict(rule.effect, rule, rule.approver(args, facts))
 
     def denial(self, tool: str, args: Args, facts: Args = NO_FACTS) -> PolicyDenial | None:
         """Return why the policy denies a call; None if it does not.
@@ -374,7 +383,7 @@ class Policy(PolicyData):
             effects: The effects of the rules that need the facts.
         """
         named = [rule for rule in self.rules if rule.effect in effects and rule.names(tool)]
-        rules = [rule for rule in named if conditions.all_conditions_hold(rule.where, args) is not False]
+        rules = [rule for rule in named if all_conditions_hold(rule.where, args) is not False]
         of_facts = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
         return frozenset(path.partition(".")[0] for facts in of_facts for path in facts)
 
@@ -443,19 +452,6 @@ def _check_arguments(
             raise InvalidError.of(place_of_argument, wrong)
 
 
-def is_tool_named_by_rule(tool: str, name: str) -> bool:
-    """Return whether a name in a rule stands for a tool; `*` in it stands for any characters."""
-    first, *others = name.split("*")
-    if not others:
-        return tool == name
-    *middle, last = others
-    position = len(first) if tool.startswith(first) else len(tool) + 1
-    for part in middle:
-        found = tool.find(part, position)
-        position = found + len(part) if found >= 0 else len(tool) + 1
-    return tool.endswith(last) and position + len(last) <= len(tool)
-
-
 def _names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
 
@@ -470,16 +466,23 @@ def read_policy_file(path: Path, name: str) -> Any:
     Raises:
         InvalidError: The file cannot be read.
     """
+    return _parsed(path, _text_of(path, name), name)
+
+
+def _text_of(path: Path, name: str = "policy") -> bytes:
     try:
-        text = path.read_bytes().decode()
+        return path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error, name) from error
+
+
+def _parsed(path: Path, text: bytes, name: str = "policy") -> Any:
+    try:
+        return policy_data(path, text)
     except UnicodeDecodeError as error:
         raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
-    is_toml = path.suffix == ".toml"
-    try:
-        return tomllib.loads(text) if is_toml else json.loads(text)
     except (ValueError, RecursionError) as error:
+        is_toml = path.suffix == ".toml"
         why = f"{path} is not {'TOML' if is_toml else 'JSON'} ({error}): correct it"
         raise InvalidError.of(name, why, "invalid" if is_toml else "not_json") from error
 
@@ -493,7 +496,7 @@ class PolicyFile:
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        self._read: tuple[tuple[int, int, int], Policy] | None = None
+        self._read: tuple[tuple[int, int, int], bytes, Policy] | None = None
 
     def policy(self) -> Policy:
         """Return the current policy.
@@ -508,8 +511,20 @@ class PolicyFile:
         version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         if self._read is None or self._read[0] != version:
             self._read = None
-            self._read = version, Policy.read(self._path)
-        return self._read[1]
+            text = _text_of(self._path)
+            self._read = version, text, Policy.parse(_parsed(self._path, text))
+        return self._read[2]
+
+    def mark_checked(self, home: Path) -> None:
+        """Mark the file as one whose policy is valid; see `ringi.policy.checked`.
+
+        Args:
+            home: The folder of the local files.
+        """
+        if self._read:
+            _, text, policy = self._read
+            with suppress(OSError, InvalidError):
+                mark_checked_policy(self._path, home, text, [rule.plain for rule in policy.rules], policy.otherwise)
 
 
 def _unreadable(path: Path, error: OSError, name: str = "policy") -> InvalidError:

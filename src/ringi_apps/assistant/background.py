@@ -15,8 +15,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ringi import Action as RequestAction
 from ringi import Form, MultiSelect, Request, Select, TextArea, ask
-from ringi.backends import report_outages
-from ringi.base import OutageError, jsonable
+from ringi.base import OutageError, jsonable, report_outages
 from ringi.domain import Decision
 from ringi.errors import ConflictError, ForbiddenError
 from ringi.forms import MAX_OPTIONS, check_json

@@ -16,8 +16,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 
-from ringi.backends import report_outages
-from ringi.base import OutageError, jsonable, reason_of, utc_now
+from ringi.base import OutageError, jsonable, reason_of, report_outages, utc_now
 from ringi.domain import Key, Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.runs import RunContext, abandon, run_context

@@ -12,8 +12,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
-from ringi.backends import report_outages
-from ringi.base import OutageError, failpoint, jsonable
+from ringi.base import OutageError, failpoint, jsonable, report_outages
 from ringi.domain import Key, Thread, is_name_of_person
 from ringi.errors import ForbiddenError, InvalidError
 from ringi.runs import RunContext, run_context

@@ -13,8 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
 from ringi import Action, Request
-from ringi.backends import report_outages
-from ringi.base import Sentence, failpoint, sentences_text
+from ringi.base import Sentence, failpoint, report_outages, sentences_text
 from ringi.domain import Ask, Decision, Wording, is_name_of_person
 from ringi.integrations.langgraph import ask_question
 from ringi.runs import RunContext, run_context

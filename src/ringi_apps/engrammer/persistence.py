@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ringi import Event
-from ringi.backends import report_outages
-from ringi.base import failpoint
+from ringi.base import failpoint, report_outages
 from ringi.contracts import Backend, Store, change_record, find_record
 from ringi.domain import START, SYSTEM, THREAD, Journal, JournalEntry, Key, Position, Thread, entries_in
 from ringi.errors import ConflictError, NotFoundError

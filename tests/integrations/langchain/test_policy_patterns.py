@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi import Policy, Rule
+from ringi.base.patterns import MAX_MATCHED_LENGTH, MAX_PATTERN_LENGTH
 from ringi.errors import InvalidError
-from ringi.forms.json_schema import MAX_MATCHED_LENGTH, MAX_PATTERN_LENGTH
 from ringi.policy import AutoApproval, Condition
 
 MAIL = r"([a-z0-9]+[._-]?)+@example\.com"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ringi.cli.options import Asks
-from ringi.gateways.hooks.process import BLOCKED, HookOptions, answer_hook, exit_with_hook_failure
+from ringi.gateways.hooks.process import BLOCKED, MARGIN, WAIT, HookOptions, answer_hook, exit_with_hook_failure
 
 if TYPE_CHECKING:
     from ringi.gateways.client_config import FileChange
@@ -21,9 +21,6 @@ PolicyOption = Annotated[
     typer.Option(help="The policy; by default RINGI_POLICY, else .ringi/policy.toml of the project, else every call."),
 ]
 Confirms = Annotated[bool, typer.Option("--confirm-stop", help="Ask whether the work is done when the agent stops.")]
-WAIT = 7 * 86_400
-"""Seconds after which a client ends a hook, as installed."""
-MARGIN = 60
 WaitSeconds = Annotated[int, typer.Option("--timeout", help="Seconds to wait for an answer.", min=1)]
 
 

@@ -10,14 +10,15 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ringi.base.model import StrictModel
+from ringi.base.plain_conditions import MISSING, argument_at_path
 from ringi.base.validation import Name
 from ringi.cli.format.output import listing_text, print_json_or_text
 from ringi.cli.options import AsJson, read_option_file
 from ringi.cli.texts import cli_text
 from ringi.domain.ask import parse_body
-from ringi.domain.conditions import MISSING, argument_at_path
 from ringi.errors import InvalidError
-from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_tool_named_by_rule
+from ringi.policy.decision import Effect, is_tool_named_by_rule
+from ringi.policy.rules import OTHERWISE, AutoApproval, Policy, Rule
 
 HOLDS = {True: "✓", False: "✗", None: "?"}
 COLUMNS = ("line", "tool", "effect", "rule", "why")

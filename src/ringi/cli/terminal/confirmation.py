@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise, permutations
 from typing import Any, NamedTuple, get_args
 
+from ringi.base.plain_conditions import argument_at_path
 from ringi.cli.format.output import escape_hidden_characters
 from ringi.domain.ask import GATED, Kind
-from ringi.domain.conditions import argument_at_path
 from ringi.domain.request import Request
 from ringi.domain.voting import CONFIRMED
 

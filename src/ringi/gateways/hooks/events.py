@@ -17,6 +17,7 @@ from ringi.domain.ask import Ask, Outcome, Receipt, Wording
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, ask_client_form, ask_client_question
+from ringi.gateways.hooks.protocol import APPROVED, BEFORE, READING
 from ringi.inbox.api import Inbox
 from ringi.integrations.finish_words import parse_finish_decision
 from ringi.integrations.functions import AuthorizedFunctionCall
@@ -27,14 +28,7 @@ CLIENTS: tuple[HookClient, ...] = get_args(HookClient)
 MAX_ID = 200
 HookReply = JsonObject | None
 """What the hook prints; None prints nothing: the client goes on by its own rules."""
-READING = (
-    *("AskUserQuestion", "Glob", "Grep", "LS", "ListAgents", "NotebookRead", "Read", "TodoWrite", "ToolSearch"),
-    *("get_goal", "request_user_input", "update_plan", "view_image"),
-)
-"""The tools that only read files or keep the agent's own notes: without a policy, the client decides about them."""
 UNREAD = Policy(rules=(Rule(tools=READING, effect="allow"),))
-BEFORE = "PreToolUse"
-"""The event before a call."""
 PROMPT = "prompt:"
 """The beginning of an attempt whose call the client has not named."""
 RECENT = 50
@@ -166,7 +160,7 @@ class HookCalls:
         if not is_edited and (event.client == "codex" or (granted.request is None and self._policy is None)):
             return None
         edited = {"updatedInput": granted.args} if is_edited else {}
-        return event.specific(permissionDecision="allow", permissionDecisionReason="approved in Ringi", **edited)
+        return event.specific(**APPROVED, **edited)
 
     async def _prompt(self) -> HookReply:
         event = self._event

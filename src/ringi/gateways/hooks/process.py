@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import select
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 BLOCKED, NOT_BLOCKING = 2, 1
 """The exit codes by which a client does not go on, and by which it only shows an error."""
+WAIT = 7 * 86_400
+"""Seconds after which a client ends a hook, as installed."""
+MARGIN = 60
+"""Seconds by which the hook answers before."""
 GRACE = 20.0
 """Seconds beyond the time for people after which the process ends in any case."""
 OUTCOMES: dict[str, Literal["committed", "failed"]] = {"PostToolUse": "committed", "PostToolUseFailure": "failed"}
@@ -25,7 +29,7 @@ OUTCOMES: dict[str, Literal["committed", "failed"]] = {"PostToolUse": "committed
 class HookOptions(NamedTuple):
     """The options of `ringi hook`."""
 
-    timeout: float
+    timeout: float = WAIT - MARGIN
     """Seconds to wait for people."""
     policy: str | None = None
     """The path of the policy."""
@@ -42,6 +46,8 @@ def answer_hook(client: HookClient, options: HookOptions) -> NoReturn:
         end_hook_process_in_time(options.timeout + GRACE)
         # A library that prints would break the JSON, and clients run a call whose hook prints anything else.
         with contextlib.redirect_stdout(sys.stderr):
+            import asyncio
+
             from ringi.gateways.hooks.events import HookEvent
 
             event = HookEvent.parse(client, sys.stdin.buffer.read())
@@ -62,20 +68,22 @@ async def hook_reply(event: HookEvent, options: HookOptions) -> HookReply:
     Raises:
         InvalidError: The event is none that this hook answers.
     """
-    from ringi.connect import open
+    from ringi.connect import home_folder, open
     from ringi.errors import InvalidError
     from ringi.gateways.hooks.events import HookCalls, answer_elicitation_hook, answer_stop_hook, hook_policy_file
 
     if event.name == "Stop" and not options.confirms_stop:
         return None
-    # The folder in the event is chosen by the agent, which could choose another policy and another store by it.
-    os.chdir(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
+    os.chdir(project_folder())
     policy = hook_policy_file(options.policy)
     async with open(options.url) as inbox:
         calls = HookCalls(event, inbox, policy, options.timeout)
         match event.name:
             case "PreToolUse" | "PermissionRequest":
-                return await calls.decide()
+                reply = await calls.decide()
+                if policy:
+                    policy.mark_checked(home_folder())
+                return reply
             case "Elicitation":
                 return await answer_elicitation_hook(event, inbox, options.timeout)
             case "Stop":
@@ -83,6 +91,14 @@ async def hook_reply(event: HookEvent, options: HookOptions) -> HookReply:
             case name if name in OUTCOMES:
                 return await calls.after(OUTCOMES[name])
     raise InvalidError.of("hook_event_name", f"{event.name!r} is none that Ringi answers: remove the hook for it")
+
+
+def project_folder() -> Path:
+    """Return the folder that paths of a hook are relative to.
+
+    The folder in the event is chosen by the agent, which could choose another policy and another store by it.
+    """
+    return Path(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
 
 
 def end_hook_process_in_time(seconds: float) -> None:

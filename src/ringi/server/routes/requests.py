@@ -13,9 +13,9 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.base.failpoints import failpoint
 from ringi.base.model import Time
+from ringi.base.plain_conditions import exact_decimal_sum
 from ringi.domain import record
 from ringi.domain.ask import AGREEING, Answer, parse_body
-from ringi.domain.conditions import exact_decimal_sum
 from ringi.domain.filters import CallerFilter
 from ringi.domain.precedent import MOST_READ, precedent_of_request
 from ringi.domain.request import Request
