@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
@@ -505,6 +506,7 @@ def _with_usage(usage: Usage | None) -> dict[str, Any]:
     return {"usage": usage} if usage else {}
 
 
+@lru_cache(maxsize=1_000)
 def checkpoint_thread(key: Key) -> str:
     """Return the checkpointer's thread id: a hash, so that equal ids of two tenants never collide."""
     return hashlib.sha256(f"{key.tenant}\0{key.id}".encode()).hexdigest()

@@ -13,8 +13,9 @@ from tests.backends.postgres.test_postgres_checkpoints import checkpoints, confi
 from tests.runs.world import at_work, demo
 
 from ringi.backends.fenced_saver import CompactSerializer
+from ringi.backends.newest_checkpoint import UnknownCheckpointError
 from ringi.backends.postgres.checkpoints import FencedPostgresSaver, PostgresCheckpoints, call_async_saver
-from ringi.backends.postgres.newest_checkpoint import CheckpointStatement, NewestCheckpoint, UnknownCheckpointError
+from ringi.backends.postgres.newest_checkpoint import CheckpointStatement, NewestPostgresCheckpoint
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
 from ringi.domain.thread import Thread, checkpoint_thread
@@ -120,10 +121,10 @@ async def test_a_checkpoint_that_is_written_again_has_its_new_metadata(
 
 
 def test_after_a_write_that_is_no_insert_the_store_is_asked() -> None:
-    newest = NewestCheckpoint("t1")
+    newest = NewestPostgresCheckpoint("t1")
     newest.expect_none()
-    with newest.writing("put", [config_of("t1")], [CheckpointStatement("UPDATE checkpoints SET metadata = '{}'", [])]):
-        pass
+    with newest.writing("put", [config_of("t1")]) as written:
+        written.append(CheckpointStatement("UPDATE checkpoints SET metadata = '{}'", []))
     with pytest.raises(UnknownCheckpointError):
         newest.load(config_of("t1"), CompactSerializer())
 

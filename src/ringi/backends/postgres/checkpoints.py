@@ -21,13 +21,13 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
 from ringi.backends.kept_checkpoints import KEEP_NEWEST_IN_POSTGRES
+from ringi.backends.newest_checkpoint import UnknownCheckpointError
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
     CheckpointStatement,
     LostFence,
-    NewestCheckpoint,
-    UnknownCheckpointError,
+    NewestPostgresCheckpoint,
     fenced_checkpoint_statements,
     load_checkpoint_row,
     record_checkpoint_write,
@@ -147,7 +147,7 @@ class FencedPostgresSaver(FencedCheckpointSaver):
 
     def __init__(self, checkpoints: PostgresCheckpoints, held: Thread) -> None:
         super().__init__(held)
-        self._checkpoints, self._newest = checkpoints, NewestCheckpoint(checkpoint_thread(held.key))
+        self._checkpoints, self._newest = checkpoints, NewestPostgresCheckpoint(checkpoint_thread(held.key))
         self._is_large = False
 
     def expect_no_checkpoint(self) -> None:
@@ -180,13 +180,14 @@ class FencedPostgresSaver(FencedCheckpointSaver):
         result, statements = await self._recorded(method, *args)
         fenced = fenced_checkpoint_statements(statements, self._held)
         failpoint("saver.before_commit")
-        with lost_thread_as_fence_error(self._held), self._newest.writing(method, args, statements):
+        with lost_thread_as_fence_error(self._held), self._newest.writing(method, args) as written:
             async with (
                 self._checkpoints.connection() as connection,
                 connection.transaction() if len(fenced) > 1 else nullcontext(),
             ):
                 for sql, parameters, _ in fenced:
                     await connection.execute(sql.encode(), parameters)
+            written += statements
         failpoint("saver.after_commit")
         return result
 

@@ -6,19 +6,20 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, NamedTuple, Self
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, CheckpointTuple, get_checkpoint_id
+from langgraph.checkpoint.base import ChannelVersions, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 from pydantic_core import to_json
 
+from ringi.backends.newest_checkpoint import NewestCheckpoint, UnknownCheckpointError
 from ringi.domain.thread import Thread
 
 MAX_PARAMETERS = 30_000
@@ -163,20 +164,11 @@ def combine_statements(statements: Sequence[CheckpointStatement], main: str) -> 
     return CheckpointStatement(sql, [value for each in statements for value in each.parameters])
 
 
-class UnknownCheckpointError(Exception):
-    """The checkpoint has to be read from the store."""
-
-
-class NewestCheckpoint:
-    """The newest checkpoint of the outermost graph of one thread, serialized, with its pending writes.
-
-    The worker that holds a thread is the only writer of its checkpoints, so one read and its own writes tell it what
-    the store returns. Each `load` deserializes anew, because graphs change the values that they load.
-    """
+class NewestPostgresCheckpoint(NewestCheckpoint[DictRow, CheckpointStatement]):
+    """The newest checkpoint with its values, which have rows of their own."""
 
     def __init__(self, thread_id: str) -> None:
-        self._thread_id = thread_id
-        self._is_known = self._has_stopped = False
+        super().__init__(thread_id)
         self._head: CheckpointRow | None = None
         """The row of the checkpoint, with JSON as text."""
         self._values: Values = {}
@@ -185,69 +177,15 @@ class NewestCheckpoint:
         """The rows of pending writes by checkpoint: those of the next one may be written before it."""
         self._incomplete = set[str]()
         """The checkpoints of which some writes are not in `_writes`."""
-        self._begun = self._open = 0
 
-    def is_read_by(self, config: RunnableConfig) -> bool:
-        """Return whether a read with this configuration returns this checkpoint."""
-        return self._is_place(config) and not get_checkpoint_id(config)
-
-    def load(self, config: RunnableConfig, serde: SerializerProtocol) -> CheckpointTuple | None:
-        """Return what LangGraph reads from the store; raise `UnknownCheckpointError` if only the store knows it."""
-        if not self._is_known:
-            raise UnknownCheckpointError
+    def _load(self, config: RunnableConfig, serde: SerializerProtocol) -> CheckpointTuple | None:
         return load_checkpoint_row(self._head and self._stored_row(self._head), config, serde)
 
-    def expect_none(self) -> None:
-        """Note that the store has no checkpoint; only before any read or write."""
-        self._replace(None)
-
-    @contextmanager
-    def reading(self) -> Iterator[list[DictRow | None]]:
-        """Keep the row that the block reads and appends, unless a write overlaps with it."""
-        found, begun, is_alone = list[DictRow | None](), self._begun, not self._open
-        yield found
-        if is_alone and begun == self._begun and not self._has_stopped:
-            self._replace(found[0])
-
-    @contextmanager
-    def writing(self, method: str, args: Sequence[Any], statements: Sequence[CheckpointStatement]) -> Iterator[None]:
-        """Apply a write after the block has committed it; after a failure nobody knows what is stored."""
-        self._begun += 1
-        self._open += 1
-        try:
-            yield
-            self._apply(method, args, statements)
-        except BaseException:
-            self.stop()
-            raise
-        finally:
-            self._open -= 1
-
-    def skip(self, method: str, args: Sequence[Any]) -> None:
-        """Note a write from another thread of this process."""
-        if not method.startswith("put") or self._is_place(args[0]):
-            self.stop()
-
-    def forget(self) -> None:
-        """Leave the next read to the store."""
-        self._begun += 1
-        self._is_known = False
-
-    def stop(self) -> None:
-        """Leave all further reads to the store."""
-        self._has_stopped, self._is_known = True, False
-
-    def _is_place(self, config: RunnableConfig) -> bool:
-        place = config["configurable"]
-        return not place.get("checkpoint_ns") and place["thread_id"] == self._thread_id
-
-    def _apply(self, method: str, args: Sequence[Any], statements: Sequence[CheckpointStatement]) -> None:
-        if not method.startswith("put") or not all(statement.insert for statement in statements):
+    def _apply(self, args: Sequence[Any], written: Sequence[CheckpointStatement]) -> None:
+        if not all(statement.insert for statement in written):
             return self.stop()
-        if not self._is_place(args[0]):
-            return None
         records = defaultdict[str, list[tuple[CheckpointRow, Sequence[str]]]](list)
-        for statement in statements:
+        for statement in written:
             if insert := statement.insert:
                 for row in insert.rows_of(statement.parameters):
                     records[insert.table].append((dict(zip(insert.columns, row, strict=True)), insert.changes))
@@ -279,10 +217,10 @@ class NewestCheckpoint:
         # A graph that returns to an earlier checkpoint has values that were not read.
         self._is_known = len(self._values) == len(versions) and id not in self._incomplete
 
-    def _replace(self, row: DictRow | None) -> None:
-        self._is_known, self._head, self._values = True, None, {}
+    def _replace(self, found: DictRow | None) -> None:
+        self._head, self._values = None, {}
         self._writes.clear()
-        if not row:
+        if not (row := found):
             return
         versions = row["checkpoint"]["channel_versions"]
         self._head = {**row, **{name: json.dumps(row[name]) for name in ("checkpoint", "metadata")}}

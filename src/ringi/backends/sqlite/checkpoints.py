@@ -6,25 +6,40 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite import SqliteStore
 
 from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
 from ringi.backends.kept_checkpoints import keep_newest_in_sqlite
+from ringi.backends.newest_checkpoint import UnknownCheckpointError
 from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
+from ringi.backends.sqlite.newest_checkpoint import (
+    CheckpointStatement,
+    NewestSqliteCheckpoint,
+    NotingCursor,
+    load_newest_rows,
+    read_newest_rows,
+)
 from ringi.base.failpoints import failpoint
-from ringi.domain.thread import FenceError, Thread
+from ringi.domain.thread import FenceError, Thread, checkpoint_thread
 from ringi.errors import UnavailableError
 
 HOLDER = "SELECT fence, json_extract(body, '$.owner') FROM threads WHERE tenant = ? AND id = ?"
 
 
 class BatchedSaver(SqliteSaver):
-    """LangGraph's own saver inside a transaction that the group commits."""
+    """LangGraph's own saver inside a transaction that the group commits; it notes the rows that it writes."""
+
+    def __init__(self, connection: sqlite3.Connection, serde: SerializerProtocol) -> None:
+        super().__init__(connection, serde=serde)
+        self.written: list[CheckpointStatement] = []
 
     def setup(self) -> None:
         """Do nothing: the tables exist, and LangGraph's script would commit the group."""
@@ -32,7 +47,7 @@ class BatchedSaver(SqliteSaver):
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         """Yield a cursor and leave the commit to the group."""
-        with closing(self.conn.cursor()) as cursor:
+        with closing(self.conn.cursor(lambda connection: NotingCursor(connection, self.written))) as cursor:
             yield cursor
 
     def keep_newest(self, thread_id: str) -> None:
@@ -47,33 +62,60 @@ class FencedSqliteSaver(FencedCheckpointSaver):
 
     def __init__(self, database: SqliteDatabase, held: Thread) -> None:
         super().__init__(held)
-        self._database = database
+        self._database, self._newest = database, NewestSqliteCheckpoint(checkpoint_thread(held.key))
 
-    async def _read(self, method: str, *args: object, **options: object) -> Any:
+    def expect_no_checkpoint(self) -> None:
+        """Note that no worker has held the thread before, so that reads of the store are omitted."""
+        self._newest.expect_none()
+
+    def forget(self) -> None:
+        """Read the newest checkpoint from the store again, because another saver has changed it."""
+        super().forget()
+        self._newest.forget()
+
+    async def _read(self, method: str, *args: Any, **options: object) -> Any:
         await create_checkpoint_tables(self._database)
+        if method == "get_tuple" and self._newest.is_read_by(args[0]):
+            with suppress(UnknownCheckpointError):
+                return self._newest.load(args[0], self.serde)
+            return await self._read_newest(args[0])
         return await self._database.read(
-            lambda connection: call_saver_method(BatchedSaver(connection, serde=self.serde), method, *args, **options)
+            lambda connection: call_saver_method(BatchedSaver(connection, self.serde), method, *args, **options)
         )
+
+    async def _read_newest(self, config: RunnableConfig) -> CheckpointTuple | None:
+        with self._newest.reading() as found:
+            thread_id = config["configurable"]["thread_id"]
+            rows = await self._database.read(lambda connection: read_newest_rows(connection, thread_id))
+            found.append(rows)
+        return load_newest_rows(rows, config, self.serde)
 
     async def _write(self, method: str, *args: object) -> Any:
         await create_checkpoint_tables(self._database)
-        return await self._database.write(lambda connection: self._fenced(connection, method, *args))
+        with self._newest.writing(method, args) as written:
+            result, rows = await self._database.write(lambda connection: self._fenced(connection, method, *args))
+            written += rows
+        return result
 
-    def _fenced(self, connection: sqlite3.Connection, method: str, *args: object) -> Any:
+    def _fenced(
+        self, connection: sqlite3.Connection, method: str, *args: object
+    ) -> tuple[Any, list[CheckpointStatement]]:
         # What `Thread.is_held_as` compares, without the rest of the thread.
         if connection.execute(HOLDER, self._held.key).fetchone() != (self._held.fence, self._held.owner):
             raise FenceError(self._held.id, self._held.fence)
-        result = call_saver_method(BatchedSaver(connection, serde=self.serde), method, *args)
+        saver = BatchedSaver(connection, self.serde)
+        result = call_saver_method(saver, method, *args)
         failpoint("saver.between_fence_and_commit")
-        return result
+        return result, saver.written
 
     def _read_now(self, method: str, *args: object, **options: object) -> Any:
         with sqlite_read_connection(self._database) as connection:
-            return call_saver_method(BatchedSaver(connection, serde=self.serde), method, *args, **options)
+            return call_saver_method(BatchedSaver(connection, self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
+        self._newest.skip(method, args)
         with sqlite_transaction(self._database) as connection:
-            return self._fenced(connection, method, *args)
+            return self._fenced(connection, method, *args)[0]
 
 
 async def create_checkpoint_tables(database: SqliteDatabase) -> None:
