@@ -184,6 +184,16 @@ class Stream(ABC):
             limit: The maximum number of items.
         """
 
+    @abstractmethod
+    async def read_last(self, key: Key, limit: int, before: int | None = None) -> list[StreamItem]:
+        """Return the last items, in order; none for an unknown key.
+
+        Args:
+            key: The key of the stream.
+            limit: The maximum number of items.
+            before: The number before which to read; None for the end of the stream.
+        """
+
 
 async def read_whole_stream(stream: Stream, key: Key, page_size: int = 500) -> list[StreamItem]:
     """Return all items of a key, read in pages.

@@ -35,7 +35,8 @@ SAY = "ringi_say"
 """The only key of a custom event whose text is a message to people and not part of the state."""
 REPEATED = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
-PAGE = 500
+PAGE, FIRST_PAGE = 500, 10
+"""Items that are read at once, and at first: a short run has fewer."""
 SUPERSEDED = "ringi.superseded"
 """The name of the event that supersedes a partial message: the step that began it runs again and repeats it."""
 CUT = "cut:"
@@ -353,16 +354,24 @@ def superseded_message_id(event: dict[str, Any]) -> str | None:
 
 async def read_replay_state(stream: Stream, key: Key) -> ReplayState:
     """Return the replay state of the newest run in the stream; empty for an empty stream."""
-    state, after = ReplayState(""), 0
-    while True:
-        items = await stream.read(key, after, PAGE)
-        for item in items:
-            if item.event["type"] == "RUN_STARTED" and original_run_id(item.event["runId"]) != state.run_id:
-                state = ReplayState(item.event["runId"])
-            state.add(item)
-        if len(items) < PAGE:
-            return state
-        after = items[-1].number
+    state = ReplayState("")
+    for item in await read_newest_run(stream, key):
+        if item.event["type"] == "RUN_STARTED" and original_run_id(item.event["runId"]) != state.run_id:
+            state = ReplayState(item.event["runId"])
+        state.add(item)
+    return state
+
+
+async def read_newest_run(stream: Stream, key: Key) -> list[StreamItem]:
+    """Return the items of the newest run in the stream, and perhaps some before them, however long the thread is."""
+    items, size = list[StreamItem](), FIRST_PAGE
+    while page := await stream.read_last(key, size, items[0].number if items else None):
+        items = [*page, *items]
+        started = [item.event["runId"] for item in items if item.event["type"] == "RUN_STARTED"]
+        if (started and original_run_id(started[-1]) in started) or len(page) < size:
+            break
+        size = min(size * 4, PAGE)
+    return items
 
 
 def original_run_id(stretch: str) -> str:

@@ -42,6 +42,11 @@ class MemoryStream(Stream):
         first = max(0, after - self._deleted[key])
         return self._items.get(key, [])[first : first + limit]
 
+    async def read_last(self, key: Key, limit: int, before: int | None = None) -> list[StreamItem]:
+        known = self._items.get(key, [])
+        end = len(known) if before is None else max(0, before - 1 - self._deleted[key])
+        return known[:end][-limit:]
+
     def _take_fence(self, key: Key, fence: int) -> None:
         if fence < self._fences.get(key, 0):
             raise FenceError(key.id, fence)

@@ -78,12 +78,15 @@ SELECT last FROM head
 """
 READ = """
 SELECT wanted.n, item.*
-FROM unnest($1::text[], $2::text[], $3::integer[]) WITH ORDINALITY AS wanted (tenant, id, past, n), LATERAL (
+FROM unnest($1::text[], $2::text[], $3::integer[]) WITH ORDINALITY AS wanted (tenant, id, mark, n), LATERAL (
   SELECT event, origin, number FROM stream_items
-  WHERE tenant = wanted.tenant AND id = wanted.id AND number > wanted.past ORDER BY number LIMIT {limit:d}
+  WHERE tenant = wanted.tenant AND id = wanted.id AND {part} LIMIT {limit:d}
 ) AS item
 ORDER BY wanted.n, item.number
 """
+AFTER, BEFORE = "number > wanted.mark ORDER BY number", "number < wanted.mark ORDER BY number DESC"
+NO_NUMBER = 2**31 - 1
+"""Above the number of any item."""
 
 
 class StreamAddition(NamedTuple):
@@ -99,7 +102,8 @@ class PostgresStreamPage(NamedTuple):
     """A page of one stream."""
 
     key: Key
-    after: int
+    mark: int
+    """The number after or before which to read."""
     limit: int
 
 
@@ -109,7 +113,8 @@ class PostgresStream(Stream):
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._additions = StatementBatcher(partial(append_to_all_streams, database))
-        self._pages = StatementBatcher(partial(read_stream_pages, database))
+        self._pages = StatementBatcher(partial(read_stream_pages, database, AFTER))
+        self._last_pages = StatementBatcher(partial(read_stream_pages, database, BEFORE))
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
         events, origins = stream_item_columns(items)
@@ -125,8 +130,16 @@ class PostgresStream(Stream):
         return last_stream_number(rows, ConflictError())
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        rows = await self._pages.result(PostgresStreamPage(key, after, limit))
-        return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
+        return stream_items_of_rows(await self._pages.result(PostgresStreamPage(key, after, limit)))
+
+    async def read_last(self, key: Key, limit: int, before: int | None = None) -> list[StreamItem]:
+        page = PostgresStreamPage(key, NO_NUMBER if before is None else before, limit)
+        return stream_items_of_rows(await self._last_pages.result(page))
+
+
+def stream_items_of_rows(rows: Rows) -> list[StreamItem]:
+    """Return the items in the rows of a page."""
+    return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 
 def last_stream_number(rows: Rows, refusal: RingiError) -> int:
@@ -151,10 +164,12 @@ async def append_to_all_streams(database: PostgresDatabase, additions: Sequence[
     return await database.write_each(APPEND_MANY, [*map(list, zip(*heads, strict=True)), *columns])
 
 
-async def read_stream_pages(database: PostgresDatabase, pages: Sequence[PostgresStreamPage]) -> list[Rows | None]:
+async def read_stream_pages(
+    database: PostgresDatabase, part: str, pages: Sequence[PostgresStreamPage]
+) -> list[Rows | None]:
     """Return the rows of each page; None for a page with another limit than the first."""
-    columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
-    rows = await database.fetch(READ.format(limit=pages[0].limit), *columns)
+    columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.mark for page in pages]
+    rows = await database.fetch(READ.format(part=part, limit=pages[0].limit), *columns)
     return split_batch_pages(rows, [page.limit for page in pages])
 
 

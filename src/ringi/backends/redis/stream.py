@@ -26,6 +26,7 @@ class RedisStream(Stream):
         self._server = server
         self._append, self._delete = server.script("append"), server.script("delete")
         self._read, self._replace = server.script("read"), server.script("replace")
+        self._read_last = server.script("read_last")
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
         arguments = [fence, new_redis_write_token(), *stream_items_as_text(items)]
@@ -39,12 +40,19 @@ class RedisStream(Stream):
         return last_redis_number(await self._replace(self._keys(key), arguments), ConflictError())
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        first, found = await self._read(self._keys(key), [after, limit])
-        pairs = (json.loads(text) for text in found)
-        return [StreamItem(event, origin, number) for number, (event, origin) in enumerate(pairs, first + 1)]
+        return stream_items_of_texts(*await self._read(self._keys(key), [after, limit]))
+
+    async def read_last(self, key: Key, limit: int, before: int | None = None) -> list[StreamItem]:
+        return stream_items_of_texts(*await self._read_last(self._keys(key), [before or 0, limit]))
 
     def _keys(self, key: Key) -> list[str]:
         return [self._server.key("fence", *key), self._server.key("stream", *key)]
+
+
+def stream_items_of_texts(first: int, found: Sequence[str]) -> list[StreamItem]:
+    """Return the items in the elements of a list, after that with the number `first`."""
+    pairs = (json.loads(text) for text in found)
+    return [StreamItem(event, origin, number) for number, (event, origin) in enumerate(pairs, first + 1)]
 
 
 def last_redis_number(result: Any, refusal: RingiError) -> int:

@@ -24,6 +24,14 @@ RETURNING last
 """
 DELETE_ITEMS = "DELETE FROM stream_items WHERE tenant = ? AND id = ?"
 READ_HEAD = "SELECT last, fence FROM stream_heads WHERE tenant = ? AND id = ?"
+READ_AFTER = """
+SELECT event, origin, number FROM stream_items WHERE tenant = ? AND id = ? AND number > ? ORDER BY number LIMIT ?
+"""
+READ_BEFORE = """
+SELECT event, origin, number FROM stream_items WHERE tenant = ? AND id = ? AND number < ? ORDER BY number DESC LIMIT ?
+"""
+NO_NUMBER = 2**62
+"""Above the number of any item."""
 INSERT_ITEM = "INSERT INTO stream_items (tenant, id, number, event, origin) VALUES (?, ?, ?, ?, ?)"
 log = rate_limited_logger(__name__)
 LOOKS_PER_INTERVAL = 10
@@ -68,9 +76,14 @@ class SqliteStream(Stream):
         return number
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        where = "tenant = ? AND id = ? AND number > ?"
-        sql = f"SELECT event, origin, number FROM stream_items WHERE {where} ORDER BY number LIMIT ?"
-        rows = await self._database.read(lambda c: c.execute(sql, [*key, after, limit]).fetchall())
+        return await self._read(READ_AFTER, *key, after, limit)
+
+    async def read_last(self, key: Key, limit: int, before: int | None = None) -> list[StreamItem]:
+        found = await self._read(READ_BEFORE, *key, NO_NUMBER if before is None else before, limit)
+        return found[::-1]
+
+    async def _read(self, sql: str, *values: str | int) -> list[StreamItem]:
+        rows = await self._database.read(lambda connection: connection.execute(sql, values).fetchall())
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 

@@ -156,35 +156,17 @@ async def newest_runs_before_item(
     stream: Stream, key: Key, size: int, before: int | None
 ) -> tuple[list[RunHistory], int | None]:
     """Return the newest runs before an item, oldest first, and the end of the page before them."""
-    block = await newest_stream_items(stream, key) if before is None else await stream_items_before(stream, key, before)
+    block = await stream.read_last(key, PAGE, before)
     blocks, seen = list[list[StreamItem]](), set[str]()
     while block:
         blocks.append(block)
         seen.update(run.id for run in runs_within_items(block))
-        block = await stream_items_before(stream, key, block[0].number) if len(seen) <= size else []
+        block = await stream.read_last(key, PAGE, block[0].number) if len(seen) <= size else []
     runs = runs_within_items([item for block in reversed(blocks) for item in block])
     if len(runs) <= size:
         return runs, None
     # The first may begin before the items that were read.
     return runs[-size:], runs[-size].first
-
-
-async def stream_items_before(stream: Stream, key: Key, end: int) -> list[StreamItem]:
-    """Return the items before a number, at most a page; empty for an erased stream."""
-    begin = max(1, end - PAGE)
-    items = await stream.read(key, begin - 1, end - begin) if begin < end else []
-    return [item for item in items if item.number < end]
-
-
-async def newest_stream_items(stream: Stream, key: Key) -> list[StreamItem]:
-    """Return a stream's newest items, at most a page, found in as few steps as its length has digits."""
-    low, high = 0, PAGE
-    while await stream.read(key, high, 1):
-        low, high = high, high * 2
-    while high - low > PAGE:
-        middle = (low + high) // 2
-        low, high = (middle, high) if await stream.read(key, middle, 1) else (low, middle)
-    return await stream.read(key, low, PAGE)
 
 
 def runs_within_items(items: Sequence[StreamItem]) -> list[RunHistory]:

@@ -93,6 +93,21 @@ class StreamConformance:
         assert await read_stream_texts(stream, after=1, limit=2) == [(2, "b"), (3, "c")]
         assert await read_stream_texts(stream, after=4) == []
 
+    async def test_the_last_items_are_read_in_order(self, stream: Stream) -> None:
+        assert await stream.read_last(KEY, 2) == []
+        await stream.append(KEY, stream_items_of_texts("a", "b", "c", "d"), fence=1)
+
+        assert [item.number for item in await stream.read_last(KEY, 2)] == [3, 4]
+        assert [item.number for item in await stream.read_last(KEY, 9)] == [1, 2, 3, 4]
+        assert [item.event for item in await stream.read_last(KEY, 2, before=3)] == [{"text": "a"}, {"text": "b"}]
+        assert await stream.read_last(KEY, 1, before=9) == await stream.read_last(KEY, 1)
+        assert await stream.read_last(KEY, 2, before=1) == []
+
+        await stream.replace(KEY, stream_items_of_texts("e", "f"), last=4)
+        assert [item.number for item in await stream.read_last(KEY, 9)] == [5, 6]
+        assert [item.number for item in await stream.read_last(KEY, 9, before=6)] == [5]
+        assert await stream.read_last(KEY, 9, before=5) == await stream.read_last(KEY, 9, before=2) == []
+
     async def test_what_is_deleted_is_gone_and_the_numbering_goes_on(self, stream: Stream, other: Stream) -> None:
         await stream.append(KEY, stream_items_of_texts("a", "b", "c"), fence=1)
 
