@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from ringi.base.canonical_json import canonical, jsonable
+from ringi.base.canonical_json import canonical, jsonable, sha256_of_text
 from ringi.base.model import StrictModel
 from ringi.contracts.store import Store
 from ringi.domain.record import START, Position
@@ -109,6 +109,39 @@ def read_seals(path: Path) -> list[Seal]:
     return found
 
 
+class VerifiedSeals:
+    """The seals up to which a store was found intact, in a file of the one who verifies.
+
+    Each is signed, so that nobody without the key can have a part of the store skipped.
+
+    Args:
+        path: The file.
+        store: The URL of the store; a copy of it is another store.
+    """
+
+    def __init__(self, path: Path, store: str) -> None:
+        self._path, self._store = path, sha256_of_text(store.encode())
+
+    def seals(self) -> list[Seal]:
+        """Return the seals of this store."""
+        return [seal for store, seal in self._lines() if store == self._store]
+
+    def keep(self, seal: Seal) -> None:
+        """Keep a seal in place of the others of this store."""
+        lines = [(store, each) for store, each in self._lines() if store != self._store]
+        text = "".join(f"{store} {each.model_dump_json()}\n" for store, each in [*lines, (self._store, seal)])
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        new = self._path.with_suffix(f".{os.getpid()}")
+        new.write_text(text, "utf-8")
+        new.replace(self._path)
+
+    def _lines(self) -> Iterator[tuple[str, Seal]]:
+        for line in self._path.read_text("utf-8").splitlines() if self._path.exists() else ():
+            store, _, text = line.partition(" ")
+            with suppress(ValidationError):
+                yield store, Seal.model_validate_json(text)
+
+
 async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: str) -> SealReport:
     """Compare the events with seals that were stored elsewhere.
 
@@ -123,14 +156,22 @@ async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: st
     Returns:
         The findings, and the numbers of sealed and of later events.
     """
+    return (await match_events_with_seals(store, seals, key))[0]
+
+
+async def match_events_with_seals(
+    store: Store, seals: Sequence[Seal], key: str
+) -> tuple[SealReport, dict[int, Position]]:
+    """Do the same, and return also the position in this store of the last event of each seal, by its count."""
     findings = [f"{describe_seal(seal)} is not by this key" for seal in seals if not seal.is_by(key)]
     # Two servers may have sealed the same number of events: both seals must match.
     own = sorted((seal for seal in seals if seal.is_by(key)), key=lambda seal: seal.count)
     counts, walk, heads = {seal.count for seal in own}, DigestChain(), dict[int, str]()
+    positions = dict[int, Position]()
 
     def remember() -> None:
         if walk.count in counts:
-            heads[walk.count] = walk.head
+            heads[walk.count], positions[walk.count] = walk.head, walk.position
 
     await walk.read_new(store, remember)
     broken = next((seal for seal in own if heads.get(seal.count) != seal.head), None)
@@ -139,7 +180,7 @@ async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: st
     elif broken:
         findings.append(f"{describe_seal(broken)} is broken: one of them was changed, moved, inserted or deleted")
     sealed = max((count for count in counts if not broken or count < broken.count), default=0)
-    return SealReport(findings, sealed, max(0, walk.count - max(counts, default=0)))
+    return SealReport(findings, sealed, max(0, walk.count - max(counts, default=0))), positions
 
 
 def describe_seal(seal: Seal) -> str:

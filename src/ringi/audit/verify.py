@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from ringi.base.bounded import Bounded
 from ringi.base.canonical_json import digest
 from ringi.contracts.backend import Stream
+from ringi.contracts.store import EventBounds, Store, find_record
 from ringi.contracts.store import Finding as Finding
-from ringi.contracts.store import Store, find_record
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, cursor_after_record
+from ringi.domain.record import (
+    START,
+    CutPage,
+    Event,
+    Key,
+    Position,
+    Query,
+    Record,
+    UnreadableError,
+    cursor_after_record,
+)
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
@@ -25,8 +34,10 @@ KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread, "journal
 BATCH = 500
 AT_ONCE = 32
 """The number of histories that are read at once."""
-REMEMBERED = 20_000
-"""The number of records whose existence is cached: the events of one record are usually close together."""
+TOGETHER = 100
+"""The number of records whose histories are read together."""
+MAX_TOGETHER_BYTES = 4_000_000
+"""Stored bytes of histories that are read together; records with more are read one by one."""
 CUT_OFF = "its last events are missing"
 RecordName = tuple[str, Key]
 """The kind of a record, and its key."""
@@ -68,6 +79,11 @@ class RecordTrail:
         if self.is_whole:
             self.findings += self._differences(record)
 
+    def is_whole_record(self, record: Record) -> bool:
+        """Return whether a record agrees with all its events, which are read."""
+        is_compared = self.is_compared and record.head == self.head
+        return is_compared and not self.findings and not self.unexplained_redactions()
+
     def unexplained_redactions(self) -> list[Finding]:
         """Return the empty payloads that no later erasure of the record accounts for."""
         unexplained = [event for n, event in self._redacted.items() if (n, event.actor) not in self._explained]
@@ -86,8 +102,10 @@ class RecordTrail:
 
     def _differences(self, record: Record) -> list[Finding]:
         stored = record.model_dump(mode="json")
-        names = (self._state.keys() | stored.keys()) - record.unchained
-        differing = sorted(name for name in names if stored.get(name) != self._state.get(name))
+        differing = list[str]()
+        if {name: value for name, value in stored.items() if name not in record.unchained} != self._state:
+            names = (self._state.keys() | stored.keys()) - record.unchained
+            differing = sorted(name for name in names if stored.get(name) != self._state.get(name))
         if isinstance(record, Journal) and not record.is_sound:
             differing.append("state")
         return [Finding(*self.name, "", f"{name} is not what its events say") for name in differing]
@@ -102,14 +120,17 @@ class EventPage(NamedTuple):
 
 
 class Audit:
-    """One verification of a store, in bounded memory."""
+    """One verification of a store, in bounded memory, of all events or of those after a position."""
 
-    def __init__(self, store: Store, progress: Callable[[str], None], stream: Stream | None) -> None:
+    def __init__(
+        self, store: Store, progress: Callable[[str], None], stream: Stream | None, after: Position = START
+    ) -> None:
         self._store, self._progress = store, progress
         self._stream = stream
         self._room = asyncio.Semaphore(AT_ONCE)
-        self._known = Bounded[RecordName, bool](REMEMBERED)
-        self._after = START
+        self._examined = set[int]()
+        """The hashes of the names of all records that were examined: 80 MB for a million."""
+        self._after = after
         self.findings: dict[Finding, None] = {}
         self.events = 0
 
@@ -125,21 +146,21 @@ class Audit:
             self.events += len(page.events)
             if page.unreadable:
                 self._add([Finding("event", Key("", ""), page.after, f"it cannot be read ({page.unreadable})")])
-            begun = {audited_record_name(event): None for event in page.events if are_news or event.version == 1}
-            await self._examine_all(begun)
-            await self._look_for({audited_record_name(event): None for event in page.events})
+            names = dict.fromkeys(map(audited_record_name, page.events))
+            await self._examine_all([name for name in names if are_news or hash(name) not in self._examined])
             self._progress(f"{self.events:,} events read")
 
-    async def read_records(self, kind: type[Record]) -> None:
-        """Examine the records that no first event has led to."""
+    async def read_records(self, kind: type[Record], since: datetime | None = None) -> None:
+        """Examine the records that no event has led to; with `since`, only those that were created after it."""
         query, count = Query(limit=BATCH), 0
         try:
             while records := await self._store.find(kind, query):
-                names = [(kind.record, record.key) for record in records]
-                begun = await asyncio.gather(*(self._is_begun(name) for name in names))
-                await self._examine_all([name for name, is_begun in zip(names, begun, strict=True) if not is_begun])
+                names = [(kind.record, each.key) for each in records if since is None or each.created_at > since]
+                await self._examine_all([name for name in names if hash(name) not in self._examined])
                 count += len(records)
                 self._progress(f"{self.events:,} events read, {count:,} {kind.record}s looked up")
+                if since and records[-1].created_at < since:
+                    return
                 query = query.model_copy(update={"before": cursor_after_record(records[-1])})
         except UnavailableError as error:
             self._add([Finding(kind.record, Key("", ""), "", f"not all of them can be listed ({error})")])
@@ -147,40 +168,50 @@ class Audit:
     async def read_indexes(self) -> None:
         """Let the store check itself."""
         self._progress(f"{self.events:,} events read, checking the store itself")
-        async for finding in self._store.inspect():
-            self._add([finding])
+        self._add([finding async for finding in self._store.inspect()])
 
     def _add(self, findings: Iterable[Finding]) -> None:
         self.findings |= dict.fromkeys(findings)
 
-    async def _look_for(self, names: Iterable[RecordName]) -> None:
-        unknown: dict[str, list[Key]] = {}
-        for record, key in names:
-            if (record, key) not in self._known:
-                unknown.setdefault(record, []).append(key)
-        for record, keys in unknown.items():
-            found = set[Key]()
-            with suppress(UnavailableError):  # The examination of each record then names the unreadable ones.
-                if record in KINDS:
-                    found = {each.key for each in await self._store.get_many(KINDS[record], keys)}
-            await self._examine_all([(record, key) for key in keys if key not in found])
-            for key in found:
-                self._known[record, key] = True
+    async def _examine_all(self, names: Sequence[RecordName]) -> None:
+        self._examined.update(map(hash, names))
+        of_tenant: dict[str, list[RecordName]] = {}
+        for name in names:
+            of_tenant.setdefault(name[1].tenant, []).append(name)
+        for tenant, own in of_tenant.items():
+            for start in range(0, len(own), TOGETHER):
+                chunk = own[start : start + TOGETHER]
+                whole = await self._whole_records(tenant, chunk)
+                for findings in await asyncio.gather(*(self._examine(name) for name in chunk if name not in whole)):
+                    self._add(findings)
 
-    async def _is_begun(self, name: RecordName) -> bool:
-        async with self._room:
-            async for page in read_event_pages(self._store, name[1]):
-                first = next((event for event in page.events if audited_record_name(event) == name), None)
-                if first or page.unreadable:
-                    return bool(first and first.version == 1)
-        return False
+    async def _whole_records(self, tenant: str, names: Sequence[RecordName]) -> set[RecordName]:
+        """Return the records among these that certainly agree with their events, which are read together."""
+        found, trails = dict[RecordName, Record](), {name: RecordTrail(name) for name in names}
+        try:
+            for kind, record_type in KINDS.items():
+                if keys := [key for record, key in names if record == kind]:
+                    records = await self._store.get_many(record_type, keys)
+                    found |= {(kind, record.key): record for record in records}
+            ids = list({key.id for _, key in names})
+            bounds: EventBounds = {"tenant": tenant, "record_id": ids, "max_bytes": MAX_TOGETHER_BYTES}
+            events = await self._store.events(START, BATCH * 2, **bounds)
+        except UnavailableError:
+            return set()  # Each alone names what is unreadable.
+        if len(events) == BATCH * 2 or isinstance(events, CutPage):
+            return set()
+        for event in events:
+            if trail := trails.get(name := audited_record_name(event)):
+                trail.take(event, found.get(name))
+        whole = [name for name, trail in trails.items() if name in found and trail.is_whole_record(found[name])]
+        return {name for name in whole if not await self._has_wrong_files(found[name], trails[name])}
 
-    async def _examine_all(self, names: Iterable[RecordName]) -> None:
-        for findings in await asyncio.gather(*(self._examine(name) for name in names)):
-            self._add(findings)
+    async def _has_wrong_files(self, record: Record, trail: RecordTrail) -> bool:
+        if self._stream is None or not (trail.images or isinstance(record, Request)):
+            return False
+        return [what async for what in misfits_of_files(self._stream, record, trail)] != []
 
     async def _examine(self, name: RecordName) -> list[Finding]:
-        self._known[name] = True
         async with self._room:
             findings = await audit_record_and_files(self._store, name, self._stream)
             # Concurrent writes may cause a mismatch: the second examination sees them completely.
@@ -232,11 +263,8 @@ async def audit_record_and_files(store: Store, name: RecordName, stream: Stream 
             after = await _follow(store, trail, record, after)
             if record and record.head == trail.head:
                 trail.compare(record)
-        if stream and isinstance(record, Request):
-            trail.findings += [Finding(*name, "", what) async for what in Attachments(stream).misfits(record)]
-        if stream and trail.images:
-            found = Images(stream).misfits(name[1], list(trail.images.values()))
-            trail.findings += [Finding(*name, "", what) async for what in found]
+        if stream:
+            trail.findings += [Finding(*name, "", what) async for what in misfits_of_files(stream, record, trail)]
     except UnavailableError as error:
         return [*trail.findings, Finding(*name, "", f"it cannot be read ({error})")]
     findings = trail.findings + trail.unexplained_redactions()
@@ -245,6 +273,16 @@ async def audit_record_and_files(store: Store, name: RecordName, stream: Stream 
     elif record and record.head != trail.head and trail.is_whole:
         findings.append(Finding(*name, "", CUT_OFF if trail.version else "the record has no events"))
     return findings
+
+
+async def misfits_of_files(stream: Stream, record: Record | None, trail: RecordTrail) -> AsyncGenerator[str, None]:
+    """Yield the faults of the files that a record names."""
+    if isinstance(record, Request):
+        async for what in Attachments(stream).misfits(record):
+            yield what
+    if trail.images:
+        async for what in Images(stream).misfits(trail.name[1], list(trail.images.values())):
+            yield what
 
 
 async def _record(store: Store, name: RecordName) -> Record | None:
@@ -271,8 +309,22 @@ def audit_record(record: Record, history: Iterable[Event]) -> list[Finding]:
     return trail.findings + trail.unexplained_redactions() + cut_off
 
 
+class VerifiedPart(NamedTuple):
+    """The part of a store that an earlier verification found intact."""
+
+    position: Position
+    """The position of its last event."""
+    at: datetime
+    """The time of the seal that covers it."""
+
+
 async def verify_store(
-    store: Store, progress: Callable[[str], None] = lambda text: None, stream: Stream | None = None
+    store: Store,
+    progress: Callable[[str], None] = lambda text: None,
+    stream: Stream | None = None,
+    *,
+    verified: VerifiedPart | None = None,
+    inspecting: Awaitable[Sequence[Finding]] | None = None,
 ) -> tuple[int, list[Finding]]:
     """Check every event and every record of a store.
 
@@ -285,14 +337,21 @@ async def verify_store(
         store: The store to check.
         progress: Receives one line of text now and then.
         stream: The stream of the store; with it, attached files and images are checked too.
+        verified: What an earlier verification found intact: only later events, and their records, are checked, and the
+            store does not check itself. A record that was changed and has no later event is not found.
+        inspecting: Returns the findings of the store about itself, if another process looks for them meanwhile.
 
     Returns:
         The number of events that were read, and the findings; an empty list if the store is intact.
     """
-    audit = Audit(store, progress, stream)
+    audit = Audit(store, progress, stream, verified.position if verified else START)
     await audit.read_events()
     for kind in KINDS.values():
-        await audit.read_records(kind)
+        await audit.read_records(kind, verified.at if verified else None)
     await audit.read_events(are_news=True)
-    await audit.read_indexes()
-    return audit.events, list(audit.findings)
+    if verified:
+        return audit.events, list(audit.findings)
+    if inspecting is None:
+        await audit.read_indexes()
+        return audit.events, list(audit.findings)
+    return audit.events, list(audit.findings | dict.fromkeys(await inspecting))

@@ -92,7 +92,8 @@ def event_from_row(row: Sequence[object]) -> Event:
         columns: Columns = dict(zip(EVENT_COLUMNS, row[1:], strict=True))
         columns["at"] = EPOCH + timedelta(microseconds=columns["at"])
         columns["payload"] = json.loads(columns["payload"])
-        return Event(position=str(row[0]), **columns)
+        columns["position"] = str(row[0])
+        return Event.model_validate(columns)
     except (ValueError, TypeError, OverflowError) as error:
         raise UnreadableError("event", str(row[0]), str(error)) from error
 

@@ -48,15 +48,15 @@ class EventBounds(TypedDict, total=False):
     """Which events a page has, and its size; see `Store.events`."""
 
     tenant: str | None
-    record_id: str | None
+    record_id: str | Sequence[str] | None
     max_bytes: int | None
 
 
 def event_bounds(
-    tenant: str | None = None, record_id: str | None = None, max_bytes: int | None = None
-) -> tuple[str | None, str | None, int | None]:
+    tenant: str | None = None, record_id: str | Sequence[str] | None = None, max_bytes: int | None = None
+) -> tuple[str | None, Sequence[str] | None, int | None]:
     """Return the bounds of a page of events, None for those that are absent; an unknown name is a `TypeError`."""
-    return tenant, record_id, max_bytes
+    return tenant, [record_id] if isinstance(record_id, str) else record_id and list(record_id), max_bytes
 
 
 class Store(ABC):
@@ -148,7 +148,7 @@ class Store(ABC):
         limit: int = 100,
         *,
         tenant: str | None = None,
-        record_id: str | None = None,
+        record_id: str | Sequence[str] | None = None,
         max_bytes: int | None = None,
     ) -> list[Event]:
         """Return the events after a position, in order and without gaps that are filled later.
@@ -157,7 +157,7 @@ class Store(ABC):
             after: The position to read from, exclusive.
             limit: The maximum number of events.
             tenant: Only events of this tenant; None for all.
-            record_id: Only events of records with this id; None for all.
+            record_id: Only events of records with this id, or with one of these; None for all.
             max_bytes: Stored bytes with which the list ends, however few its events: it is then a `CutPage`. None: no
                 limit.
 

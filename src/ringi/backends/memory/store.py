@@ -83,9 +83,9 @@ class MemoryStore(Store):
         return listing.later((listing.place_of(record), record) for record in matching)
 
     async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
-        tenant, record_id, max_bytes = event_bounds(**bounds)
+        tenant, record_ids, max_bytes = event_bounds(**bounds)
         later = (e for e in self._events[parse_position_number(after) :] if tenant in (None, e.tenant))
-        found = [e for e in later if record_id in (None, e.record_id)][:limit]
+        found = [e for e in later if record_ids is None or e.record_id in record_ids][:limit]
         return found if max_bytes is None else cut_page(found, max_bytes, lambda event: len(to_json(event.payload)))
 
     async def tail(self) -> Position:

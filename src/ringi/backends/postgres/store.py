@@ -203,12 +203,13 @@ class PostgresStore(Store):
         return await pages.count_postgres_matches(self._database, kind, query_for_count(query))
 
     async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
-        tenant, record_id, max_bytes = event_bounds(**bounds)
+        tenant, record_ids, max_bytes = event_bounds(**bounds)
         number = parse_position_number(after)
-        chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
+        chosen = {"tenant = ": tenant, "record_id = ANY ": record_ids}
+        chosen = {name: value for name, value in chosen.items() if value is not None}
         if not chosen and max_bytes is None:
             return await self._feed(number, limit)
-        where = " AND ".join(["number > $1", *(f"{name} = ${n}" for n, name in enumerate(chosen, 3))])
+        where = " AND ".join(["number > $1", *(f"{name}(${n})" for n, name in enumerate(chosen, 3))])
         names = ", ".join(EVENT_COLUMNS)
         sql = f"SELECT number, {names} FROM {self._events} WHERE {where} ORDER BY number LIMIT $2"
         if max_bytes is not None:

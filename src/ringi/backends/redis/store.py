@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
@@ -98,13 +99,28 @@ class RedisStore(Store):
         return await self._pages[kind.record].count(query_for_count(query))
 
     async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
-        tenant, record_id, max_bytes = event_bounds(**bounds)
+        tenant, record_ids, max_bytes = event_bounds(**bounds)
+        if record_ids is not None and len(record_ids) > 1:
+            return await self._events_of_several(after, limit, record_ids, bounds)
         first = f"{parse_position_number(after):0{DIGITS}d}"
-        arguments = [redis_event_list_name(tenant, record_id), first, limit, max_bytes or 0]
+        arguments = [redis_event_list_name(tenant, record_ids[0] if record_ids else None), first, limit, max_bytes or 0]
         found = await self._listed_events([self._events, *self._by_place], arguments)
         events = [event_from_redis(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
         is_cut = max_bytes is not None and sum(map(len, found[1::2])) >= max_bytes
         return CutPage(events) if is_cut else events
+
+    async def _events_of_several(
+        self, after: Position, limit: int, record_ids: Sequence[str], bounds: EventBounds
+    ) -> list[Event]:
+        most = bounds.get("max_bytes")
+        share, tenant = most and max(1, most // len(record_ids)), bounds.get("tenant")
+        each = [self.events(after, limit, tenant=tenant, record_id=id, max_bytes=share) for id in record_ids]
+        pages = await asyncio.gather(*each)
+        # What follows the end of a cut page may be before the end of another one.
+        cut = [parse_position_number(page[-1].position) for page in pages if isinstance(page, CutPage)]
+        events = sorted((event for page in pages for event in page), key=lambda e: parse_position_number(e.position))
+        whole = [event for event in events if not cut or parse_position_number(event.position) <= min(cut)]
+        return CutPage(whole) if cut else whole[:limit]
 
     async def tail(self) -> Position:
         async with self._server.answering():

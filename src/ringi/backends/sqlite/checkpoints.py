@@ -21,9 +21,9 @@ from ringi.backends.kept_checkpoints import keep_newest_in_sqlite
 from ringi.backends.newest_checkpoint import UnknownCheckpointError
 from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.backends.sqlite.newest_checkpoint import (
-    CheckpointStatement,
     NewestSqliteCheckpoint,
     NotingCursor,
+    WrittenRows,
     load_newest_rows,
     read_newest_rows,
 )
@@ -39,7 +39,7 @@ class BatchedSaver(SqliteSaver):
 
     def __init__(self, connection: sqlite3.Connection, serde: SerializerProtocol) -> None:
         super().__init__(connection, serde=serde)
-        self.written: list[CheckpointStatement] = []
+        self.written: list[WrittenRows] = []
 
     def setup(self) -> None:
         """Do nothing: the tables exist, and LangGraph's script would commit the group."""
@@ -97,9 +97,7 @@ class FencedSqliteSaver(FencedCheckpointSaver):
             written += rows
         return result
 
-    def _fenced(
-        self, connection: sqlite3.Connection, method: str, *args: object
-    ) -> tuple[Any, list[CheckpointStatement]]:
+    def _fenced(self, connection: sqlite3.Connection, method: str, *args: object) -> tuple[Any, list[WrittenRows]]:
         # What `Thread.is_held_as` compares, without the rest of the thread.
         if connection.execute(HOLDER, self._held.key).fetchone() != (self._held.fence, self._held.owner):
             raise FenceError(self._held.id, self._held.fence)

@@ -21,7 +21,7 @@ from ringi.backends.sqlite.database import (
     file_identity,
     read_sqlite_schema,
 )
-from ringi.backends.sqlite.lists import sqlite_index_terms
+from ringi.backends.sqlite.lists import sqlite_terms_of_text
 from ringi.backends.sqlite.store import SqliteStore, sqlite_record_columns
 from ringi.base.settings import SettingError
 from ringi.contracts.store import Finding
@@ -106,7 +106,7 @@ class ReadOnlySqlite(SqliteDatabase):
         address = f"{self.path.as_uri()}?{mode}"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        connection.text_factory = lambda text: text.decode(errors="replace")
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         return connection
 
     def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
@@ -217,9 +217,11 @@ def columns_unlike_record(kind: type[Record], row: dict[str, Any], filed: TermSu
     """Return the columns of a row that differ from its record, whose terms are added to those of the search."""
 
     def expected(record: Record) -> Columns:
+        columns = sqlite_record_columns(record)
         if isinstance(record, Request):
-            filed[kind] += sum(hash((term, row["row"])) for term in set(sqlite_index_terms(record).split()))
-        return sqlite_record_columns(record)
+            terms = sqlite_terms_of_text(record.tenant, columns["search"])
+            filed[kind] += sum(hash((term, row["row"])) for term in set(terms.split()))
+        return columns
 
     return find_wrong_columns(kind, row, expected, ne)
 

@@ -30,7 +30,7 @@ WRITE = ("task_id", "channel", "type", "value", "task_path", "idx")
 Row = tuple[Any, ...]
 
 
-class CheckpointStatement(NamedTuple):
+class WrittenRows(NamedTuple):
     """A statement of LangGraph's saver with the parameters of each of its rows."""
 
     sql: str
@@ -52,24 +52,24 @@ class NotingCursor(sqlite3.Cursor):
         written: The list to which they are added.
     """
 
-    def __init__(self, connection: sqlite3.Connection, written: list[CheckpointStatement]) -> None:
+    def __init__(self, connection: sqlite3.Connection, written: list[WrittenRows]) -> None:
         super().__init__(connection)
         self._written = written
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Self:
         """Execute a statement for each row, and note it."""
         rows = list(parameters)
-        self._written.append(CheckpointStatement(sql, rows))
+        self._written.append(WrittenRows(sql, rows))
         return super().executemany(sql, rows)
 
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
         """Execute a statement, and note it if it writes."""
         if not sql.startswith("SELECT"):
-            self._written.append(CheckpointStatement(sql, [parameters]))
+            self._written.append(WrittenRows(sql, [parameters]))
         return super().execute(sql, parameters)
 
 
-class NewestSqliteCheckpoint(NewestCheckpoint[NewestRows, CheckpointStatement]):
+class NewestSqliteCheckpoint(NewestCheckpoint[NewestRows, WrittenRows]):
     """The newest checkpoint as rows."""
 
     def __init__(self, thread_id: str) -> None:
@@ -91,7 +91,7 @@ class NewestSqliteCheckpoint(NewestCheckpoint[NewestRows, CheckpointStatement]):
         if found:
             self._writes[found.head[1]] = {(row[0], row[5]): row for row in found.writes}
 
-    def _apply(self, args: Sequence[Any], written: Sequence[CheckpointStatement]) -> None:
+    def _apply(self, args: Sequence[Any], written: Sequence[WrittenRows]) -> None:
         for sql, rows in written:
             if not (insert := INSERT.fullmatch(sql)):
                 return self.stop()

@@ -138,11 +138,16 @@ class SqliteStore(Store):
         return await self._database.read(lambda c: count_sqlite_matches(c, kind, query_for_count(query)))
 
     async def events(self, after: Position = START, limit: int = 100, **bounds: Unpack[EventBounds]) -> list[Event]:
-        tenant, record_id, max_bytes = event_bounds(**bounds)
-        chosen = {"tenant": tenant, "record_id": record_id}
-        extra = [f"AND {name} = ?" for name, value in chosen.items() if value is not None]
-        values = [parse_position_number(after), *(value for value in chosen.values() if value is not None), limit]
-        sql = f"{SELECT_EVENT} WHERE position > ? {' '.join(extra)} ORDER BY position LIMIT ?"
+        tenant, record_ids, max_bytes = event_bounds(**bounds)
+        values: list[str | int] = [parse_position_number(after)]
+        where, order = "position > ?", "position"
+        if tenant is not None:
+            where, values = f"{where} AND tenant = ?", [*values, tenant]
+        if record_ids is not None:
+            where, values = f"{where} AND record_id IN ({', '.join('?' * len(record_ids))})", [*values, *record_ids]
+            order = "+position" if len(record_ids) > 1 else order  # By the index: SQLite would read all events.
+        sql = f"{SELECT_EVENT} WHERE {where} ORDER BY {order} LIMIT ?"
+        values.append(limit)
         return await self._database.read(lambda c: events_of_rows(c.execute(sql, values), max_bytes))
 
     async def hashes(self, after: Position = START, limit: int = 100) -> list[tuple[Position, str]]:

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ringi.audit import seals
 from ringi.audit.verify import Finding, verify_store
 from ringi.backends.migrations import OLDER
 from ringi.backends.sqlite import backup as copies
@@ -29,10 +28,11 @@ from ringi.cli.format.output import escape_hidden_characters, print_json_or_text
 from ringi.cli.options import AsJson, StoreUrl, Tenant, split_names
 from ringi.cli.session import CommandSession, process_user_name, run_on_event_loop
 from ringi.cli.texts import cli_text, translate_cli_error
+from ringi.cli.verification import verify_with_seals
 from ringi.connect import TOKENS, Backend, home_folder, open_backend, open_to_verify, resolve_inbox_url, sqlite_file
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT, START
-from ringi.errors import RingiError, UnavailableError
+from ringi.errors import RingiError
 from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.offboarding import Ended
 from ringi.inbox.offboarding import offboard as end_all
@@ -103,6 +103,7 @@ def migrate(url: StoreUrl = None, json_: AsJson = False) -> None:
 def verify(
     url: StoreUrl = None,
     expect: Expect = None,
+    all_: Annotated[bool, typer.Option("--all", help="Verify also what was intact before.")] = False,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit with 0 if the store is empty.")] = False,
     json_: AsJson = False,
 ) -> None:
@@ -110,14 +111,18 @@ def verify(
 
     Verifying only reads: it creates and migrates nothing. Exits with 1 if an event or a record was changed or
     damaged, or if the store is empty; with 2 if there is no store. With --expect it also finds events that were
-    removed, moved or rewritten before the last seal.
+    removed, moved or rewritten before the last seal, and the next time it reads only what is newer than that seal.
     """
-    count, findings, verdict, unchecked = run_on_event_loop(_verify(url, expect))
+    count, findings, verdict, unchecked, since = run_on_event_loop(verify_with_seals(url, expect, is_anew=all_))
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
     wrong = len(findings) + len(verdict.findings)
     data: dict[str, Any] = {"events": count, "findings": found} | ({"unchecked": unchecked} if unchecked else {})
     text = [*map(audit_finding_line, findings), *map(translate_cli_error, verdict.findings)]
     text.append(cli_text("verified", count=count, wrong=wrong))
+    if since:
+        data |= {"since": {"events": since.count, "at": jsonable(since.at)}}
+        text.append(cli_text("verified.since", count=since.count, at=f"{since.at:%Y-%m-%d %H:%M}"))
+        count += since.count
     if expect:
         data |= {"seals": verdict._asdict()}
         text.append(cli_text("verified.seals", sealed=verdict.sealed, later=verdict.later))
@@ -259,21 +264,6 @@ def secret_create(json_: AsJson = False) -> None:
     """Create a secret that signs webhook deliveries; the receiver needs it too."""
     secret = signing.new_secret()
     print_json_or_text({"secret": secret}, secret, json_)
-
-
-async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list[Finding], seals.SealReport, str]:
-    from ringi.server.auth.authenticator import seal_key
-
-    expected = [each for path in expect or () for each in seals.read_seals(path)]
-    key = seal_key(home_folder()) if expect else ""
-    with show_progress(cli_text("reading_trail")) as report:
-        async with open_to_verify(url) as (store, stream):
-            count, findings = await verify_store(store, lambda done: report(translate_cli_error(done)), stream)
-            try:
-                verdict = await seals.compare_events_with_seals(store, expected, key)
-            except UnavailableError as error:  # The audit has reported the unreadable part; the seals cannot add to it.
-                verdict = seals.SealReport([f"the seals cannot be compared: {error}"] if expect else [], 0, count)
-            return count, findings, verdict, store.uninspected
 
 
 def backup(

@@ -98,6 +98,23 @@ class EventsConformance:
         assert await store.events(tenant="ours", record_id="two") == ours[1:]
         assert await store.events(ours[1].position, tenant="ours") == []
 
+    async def test_events_can_be_read_of_several_records_together(self, store: Store) -> None:
+        names = ["one", "two", "three", "one", "two"]
+        for n, name in enumerate(names):
+            tenant = "ours" if n < 3 else "theirs"
+            request = await store_request(store, name, tenant=tenant)
+            await store.put(*request.claimed("ann", NOON, MINUTE))
+        every = await store.events(limit=99)
+
+        several: dict[str, Any] = {"tenant": "ours", "record_id": ["three", "one", "missing"]}
+        expected = [event for event in every if event.tenant == "ours" and event.record_id in ("one", "three")]
+        assert await store.events(**several) == expected
+        assert await store.events(expected[0].position, 2, **several) == expected[1:3]
+        assert await store.events(record_id=["two"]) == await store.events(record_id="two")
+        cut = await store.events(**several, max_bytes=1)
+        assert isinstance(cut, CutPage)
+        assert cut == expected[: len(cut)]
+
     async def test_threads_and_requests_share_the_feed(self, store: Store) -> None:
         await store_request(store)
         await store.put(*a_thread())
