@@ -33,6 +33,7 @@ from ringi.server.auth.authenticator import Keys, Principal, seal_key
 from ringi.server.auth.links import mint_link
 from ringi.server.components import ServerComponents
 from ringi.server.connections import RESERVED_FILES, UvicornServer, raise_open_file_limit, uvicorn_config
+from ringi.server.counting import StatisticsKeeper
 from ringi.server.extension import Extension, served_extensions
 from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.settings import ServerSettings
@@ -151,10 +152,13 @@ async def open_components(
         if served and not backend.runs_agents:
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
         worker = asyncio.create_task(runner.work(stop) if works else rest(stop))
+        keeper = StatisticsKeeper(backend.store, backend.notifier, inbox.feed, inbox.clock)
+        keeping = [asyncio.create_task(keeper.work())] if works else []
         try:
             async with run_deliveries(backend, inbox, sends=works) as deliveries:
                 yield {"backend": backend, "inbox": inbox, "runner": runner, "deliveries": deliveries}, worker
         finally:
+            await cancel_all(*keeping)
             stop.set()
             await end_task(worker, GRACE_SECONDS)
 

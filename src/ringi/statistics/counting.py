@@ -1,4 +1,4 @@
-"""Counts the events of a tenant once, when somebody asks for figures; an idle process counts nothing.
+"""Counts the events of a tenant once: in the background of a server, and when somebody asks for figures.
 
 The head of a tenant says up to which position events are counted. It also holds the newest counts with a number, until
 each day has added them: a day adds only a number that is higher than its own. So a process may die between two writes,
@@ -115,13 +115,21 @@ class Statistics:
         Raises:
             UnavailableError: The store cannot answer.
         """
-        is_complete = await self._catch_up(tenant, seconds)
+        is_complete = await self.catch_up(tenant, seconds)
         begin = first.replace(day=1)
         days = [begin + timedelta(days=n) for n in range((last - begin).days + 1)]
         return await self._read(tenant, days, is_complete)
 
-    async def _catch_up(self, tenant: str, seconds: float) -> bool:
-        """Count new events; return whether all are counted."""
+    async def catch_up(self, tenant: str, seconds: float) -> bool:
+        """Count new events for a limited time; return whether all are counted.
+
+        Args:
+            tenant: The tenant.
+            seconds: The time after which no more events are read.
+
+        Raises:
+            UnavailableError: The store cannot answer.
+        """
         until = monotonic() + seconds
         while True:
             head = await self._head(tenant)
