@@ -382,7 +382,8 @@ class Policy(PolicyData):
             args: The arguments of the call by name.
             effects: The effects of the rules that need the facts.
         """
-        named = [rule for rule in self.rules if rule.effect in effects and rule.names(tool)]
+        needing = [rule for rule in self.rules if rule.facts or any(auto.facts for auto in rule.auto_approve)]
+        named = [rule for rule in needing if rule.effect in effects and rule.names(tool)]
         rules = [rule for rule in named if all_conditions_hold(rule.where, args) is not False]
         of_facts = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
         return frozenset(path.partition(".")[0] for facts in of_facts for path in facts)
