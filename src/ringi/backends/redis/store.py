@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
@@ -114,8 +113,8 @@ class RedisStore(Store):
     ) -> list[Event]:
         most = bounds.get("max_bytes")
         share, tenant = most and max(1, most // len(record_ids)), bounds.get("tenant")
-        each = [self.events(after, limit, tenant=tenant, record_id=id, max_bytes=share) for id in record_ids]
-        pages = await asyncio.gather(*each)
+        # One after another: each of many at once would have a connection of its own.
+        pages = [await self.events(after, limit, tenant=tenant, record_id=id, max_bytes=share) for id in record_ids]
         # What follows the end of a cut page may be before the end of another one.
         cut = [parse_position_number(page[-1].position) for page in pages if isinstance(page, CutPage)]
         events = sorted((event for page in pages for event in page), key=lambda e: parse_position_number(e.position))
