@@ -17,7 +17,7 @@ from ringi.statistics import Statistics
 log = rate_limited_logger(__name__)
 CURSOR = "statistics"
 """The name of the position up to which the events of all tenants are counted."""
-GATHER_SECONDS = 5.0
+GATHER_SECONDS = 10.0
 """Seconds for which new events gather: a page counts the last ones itself."""
 LOOK_SECONDS = 5.0
 """Seconds between two looks whether this process has become the leader; a look reads nothing."""
