@@ -18,8 +18,8 @@ POLL = 60.0
 """Nothing is read at intervals while the calls are counted."""
 RUN = {"SqliteStore.put_together": 2}
 """The lease on the thread, and the end of its stretch with its requests, the last output and the end of its job."""
-ASK = {**RUN, "SqliteStore.put_together": 3, "get Thread": 1}
-"""The new thread with its job, which the worker has claimed."""
+ASK = {**RUN, "SqliteStore.put_together": 3}
+"""The new thread with its job, which the worker has claimed: it takes the thread as it was saved."""
 READ = {"get Request": 1, "get Thread": 1, "find Request": 1, "get Journal": 1}
 ANSWER = {**RUN, **READ, "SqliteStore.put": 1}
 """The answer with the job of the run. Before an approved call, the worker reads whether its agent is paused."""

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ringi.base.bounded import Bounded
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
 from ringi.contracts.backend import Moment
@@ -27,6 +28,8 @@ from ringi.runs.cleanup import CANCELLED, close_requests_of_run, open_requests
 from ringi.runs.messages import allow_anyone, begin_run_with_images, run_began_with_message
 from ringi.runs.reconciler import run_start_job
 
+MAX_BEGUN = 64
+
 
 class Runner:
     """The agents of a process, and operations on their threads.
@@ -40,6 +43,8 @@ class Runner:
     def __init__(self, backend: Backend, inbox: StoreInbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
         self.pauses = PauseWatch(inbox)
+        self._begun = Bounded[str, Thread](MAX_BEGUN)
+        """The threads as this process has just saved them, by the key of the job of their run."""
 
     @property
     def startable(self) -> dict[str, Agent]:
@@ -209,6 +214,8 @@ class Runner:
 
     async def _put_with_job(self, thread: Thread, event: Event | None) -> None:
         job = run_start_job(thread)
+        if thread.agent in self.agents:
+            self._begun[job.key] = thread
         if self.backend.put_together:
             await self.backend.put_together(Moment(thread, event, jobs=[job]))
         else:

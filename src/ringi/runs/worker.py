@@ -95,7 +95,9 @@ class Worker(Runner):
     async def _handle(self, job: Job) -> bool | None:
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.for_tenant(key.tenant)
-        thread = await self.backend.store.get(Thread, *key)
+        # The lease compares its version: one that was changed meanwhile is read again.
+        begun = self._begun.pop(job.key, None)
+        thread = begun if begun and not job.attempts else await self.backend.store.get(Thread, *key)
         is_parked = thread.status == "interrupted"
         unsettled = await requests_of_thread(self.backend, thread, unsettled=True) if is_parked else None
         if not await self._has_work(thread, unsettled or (), inbox, job.attempts):
