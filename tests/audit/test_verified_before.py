@@ -16,6 +16,7 @@ from tests.cli.test_commands import ringi
 
 from ringi.audit.seals import VerifiedSeals, read_seals
 from ringi.audit.verify import Finding
+from ringi.base.canonical_json import sha256_of_text
 from ringi.cli import verification
 from ringi.cli.verification import verify_with_seals
 
@@ -97,10 +98,36 @@ async def test_a_copy_is_another_store(sealed: Sealed, tmp_path: Path) -> None:
 
 async def test_a_seal_that_others_wrote_counts_for_nothing(sealed: Sealed, tmp_path: Path) -> None:
     (seal,) = read_seals(sealed.seals)
-    file = VerifiedSeals(tmp_path / "home" / "verified.jsonl", f"sqlite:///{sealed.path}")
-    for forged in (seal.model_copy(update={"count": 1}), seal.model_copy(update={"signature": ""}), seal.signed("own")):
-        file.keep(forged)
+    path, url = tmp_path / "home" / "verified.jsonl", f"sqlite:///{sealed.path}"
+    others = VerifiedSeals(path, url, "another key")
+    for forged in (seal, seal.model_copy(update={"count": 1}), seal.signed("another key")):
+        path.unlink(missing_ok=True)
+        others.keep(forged)
         assert (await verified(sealed))[2] is None
+
+
+async def test_a_right_seal_that_nobody_verified_counts_for_nothing(sealed: Sealed, tmp_path: Path) -> None:
+    (seal,) = read_seals(sealed.seals)
+    sealed.execute("UPDATE events SET payload = replace(payload, 'Refund?', 'Gift?') WHERE record_id = 'a'")
+    path = tmp_path / "home" / "verified.jsonl"
+    path.parent.mkdir()
+    store = sha256_of_text(f"sqlite:///{sealed.path}".encode())
+    for mark in (store, seal.signature, seal.head, "", "é"):
+        path.write_text(f"{mark} {seal.model_dump_json()}\n")
+        events, wrong, since = await verified(sealed)
+        assert (events, wrong > 0, since) == (2, True, None)
+
+
+async def test_what_was_verified_of_one_store_does_not_count_for_another(sealed: Sealed, tmp_path: Path) -> None:
+    await verified(sealed)
+    copy = Path(shutil.copy(sealed.path, tmp_path / "copy.db"))
+    assert await verified(sealed, copy) == (2, 0, None)
+    for path in (sealed.path, copy):
+        assert await verified(sealed, path) == (0, 0, 2), "the place in each is kept"
+
+
+async def test_a_file_that_is_no_list_of_seals_counts_for_nothing(sealed: Sealed, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
     (tmp_path / "home" / "verified.jsonl").write_text("x\n\n{} {}\n")
     assert await verified(sealed) == (2, 0, None)
 

@@ -112,24 +112,26 @@ def read_seals(path: Path) -> list[Seal]:
 class VerifiedSeals:
     """The seals up to which a store was found intact, in a file of the one who verifies.
 
-    Each is signed, so that nobody without the key can have a part of the store skipped.
+    Each line is signed for this purpose: a seal says that events were there, not that anybody verified them. So nobody
+    without the key can have a part of the store skipped.
 
     Args:
         path: The file.
         store: The URL of the store; a copy of it is another store.
+        key: The key of the seals.
     """
 
-    def __init__(self, path: Path, store: str) -> None:
-        self._path, self._store = path, sha256_of_text(store.encode())
+    def __init__(self, path: Path, store: str, key: str) -> None:
+        self._path, self._store, self._key = path, sha256_of_text(store.encode()), key
 
     def seals(self) -> list[Seal]:
-        """Return the seals of this store."""
-        return [seal for store, seal in self._lines() if store == self._store]
+        """Return the seals of this store that were kept with the key."""
+        return [seal for mark, seal in self._lines() if hmac.compare_digest(mark, self._mark(seal))]
 
     def keep(self, seal: Seal) -> None:
         """Keep a seal in place of the others of this store."""
-        lines = [(store, each) for store, each in self._lines() if store != self._store]
-        text = "".join(f"{store} {each.model_dump_json()}\n" for store, each in [*lines, (self._store, seal)])
+        lines = [(mark, each) for mark, each in self._lines() if mark != self._mark(each)]
+        text = "".join(f"{mark} {each.model_dump_json()}\n" for mark, each in [*lines, (self._mark(seal), seal)])
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(f".{os.getpid()}")
         new.write_text(text, "utf-8")
@@ -137,9 +139,13 @@ class VerifiedSeals:
 
     def _lines(self) -> Iterator[tuple[str, Seal]]:
         for line in self._path.read_text("utf-8").splitlines() if self._path.exists() else ():
-            store, _, text = line.partition(" ")
+            mark, _, text = line.partition(" ")
             with suppress(ValidationError):
-                yield store, Seal.model_validate_json(text)
+                yield ascii(mark)[1:-1], Seal.model_validate_json(text)
+
+    def _mark(self, seal: Seal) -> str:
+        text = canonical(["verified", self._store, jsonable(seal)])
+        return hmac.new(self._key.encode(), text, hashlib.sha256).hexdigest()
 
 
 async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: str) -> SealReport:

@@ -49,8 +49,8 @@ async def verify_with_seals(url: str | None, expect: Sequence[Path] | None, *, i
 
     expected = [each for path in expect or () for each in seals.read_seals(path)]
     key = seal_key(home_folder()) if expect else ""
-    before = seals.VerifiedSeals(home_folder() / VERIFIED, resolve_inbox_url(url))
-    known = [] if is_anew or not expect else [seal for seal in before.seals() if seal.is_by(key)]
+    before = seals.VerifiedSeals(home_folder() / VERIFIED, resolve_inbox_url(url), key)
+    known = [] if is_anew or not expect else before.seals()
     with show_progress(cli_text("reading_trail")) as report:
         async with open_to_verify(url) as (store, stream):
             positions: dict[int, Position] = {}
