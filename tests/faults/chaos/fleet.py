@@ -53,6 +53,11 @@ class Member:
         if not self.is_hurt and self._process.poll() is not None:
             self.start()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has not ended."""
+        return self._process.poll() is None
+
     def end(self, number: int = signal.SIGKILL) -> int:
         """Send it a signal that ends it, and wait."""
         self._process.send_signal(number)
@@ -160,9 +165,14 @@ class Fleet:
             member.start()
 
     async def _terminate(self, member: Member, _: random.Random) -> None:
-        # In this thread: cancelled, it would be started while its port is still held.
-        member.end(signal.SIGTERM)
-        member.start()
+        member.send(signal.SIGTERM)
+        try:
+            # Others go on: a server that was stopped with SQLite's lock would be waited for, and never continued.
+            while member.is_running:
+                await asyncio.sleep(0.05)
+        finally:
+            member.end()  # Cancelled, it would be started while its port is still held.
+            member.start()
 
     async def _stop(self, member: Member, _: random.Random) -> None:
         member.send(signal.SIGSTOP)
