@@ -24,6 +24,7 @@ import psycopg
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from redis.asyncio import Connection
+from tests.gateways.hooks.test_allowed import POLICY
 from tests.mortal_redis import mortal_redis
 from tests.servers import mortal_postgres, redis_program
 
@@ -61,16 +62,6 @@ PAGE = 50
 OWN = str(Path(ringi.__file__).parent)
 JSON = frozenset({"to_json", "from_json", "validate_json"})
 DIGESTS = frozenset({"openssl_sha256"})
-HOOK_POLICY = """
-[[rules]]
-tools = ["Bash"]
-where = { command = { matches = "git (status|diff).*" } }
-effect = "allow"
-[[rules]]
-name = "no sudo"
-tools = ["Sudo"]
-effect = "deny"
-"""
 BOUNDS = ("BEGIN", "COMMIT")
 """Not counted: how many writes share a transaction depends on the moment."""
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
@@ -243,7 +234,7 @@ async def cost_of_hook(counters: Counters, url: str) -> Cost:
 
     with folder() as path, mock.patch.dict("os.environ", {"RINGI_HOME": str(path)}):
         policy = PolicyFile(path / "policy.toml")
-        (path / "policy.toml").write_text(HOOK_POLICY)
+        (path / "policy.toml").write_text(POLICY)
         policy.policy()
         policy.mark_checked(path)
         options = HookOptions(policy=str(path / "policy.toml"), url=url)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.runs.world import until
 
+from ringi.audit import verify
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend, open_inbox_on_backend, store_inbox
 from ringi.contracts.backend import Backend
@@ -84,7 +85,7 @@ async def test_what_is_written_is_counted_without_a_reader(url: str) -> None:
 
 @DURABLE
 async def test_a_store_from_before_is_counted_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "PAGE", 2)
+    monkeypatch.setattr(verify, "BATCH", 2)
     monkeypatch.setattr(counting, "FAR", 4)
     async with store_inbox(url) as inbox:
         for n in range(6):

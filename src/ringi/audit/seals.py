@@ -41,8 +41,12 @@ class Seal(StrictModel):
         return hmac.compare_digest(self.signature.encode(), self._signature(key).encode())
 
     def _signature(self, key: str) -> str:
-        text = canonical(jsonable(self.model_dump(exclude={"signature"})))
-        return hmac.new(key.encode(), text, hashlib.sha256).hexdigest()
+        return json_signature(key, jsonable(self.model_dump(exclude={"signature"})))
+
+
+def json_signature(key: str, value: object) -> str:
+    """Return the HMAC of plain JSON by a key, as hex digits."""
+    return hmac.new(key.encode(), canonical(value), hashlib.sha256).hexdigest()
 
 
 class DigestChain:
@@ -126,7 +130,7 @@ class VerifiedSeals:
 
     def seals(self) -> list[Seal]:
         """Return the seals of this store that were kept with the key."""
-        return [seal for mark, seal in self._lines() if hmac.compare_digest(mark, self._mark(seal))]
+        return [seal for mark, seal in self._lines() if hmac.compare_digest(mark.encode(), self._mark(seal).encode())]
 
     def keep(self, seal: Seal) -> None:
         """Keep a seal in place of the others of this store."""
@@ -141,11 +145,10 @@ class VerifiedSeals:
         for line in self._path.read_text("utf-8").splitlines() if self._path.exists() else ():
             mark, _, text = line.partition(" ")
             with suppress(ValidationError):
-                yield ascii(mark)[1:-1], Seal.model_validate_json(text)
+                yield mark, Seal.model_validate_json(text)
 
     def _mark(self, seal: Seal) -> str:
-        text = canonical(["verified", self._store, jsonable(seal)])
-        return hmac.new(self._key.encode(), text, hashlib.sha256).hexdigest()
+        return json_signature(self._key, ["verified", self._store, jsonable(seal)])
 
 
 async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: str) -> SealReport:

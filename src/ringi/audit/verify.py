@@ -165,10 +165,10 @@ class Audit:
         except UnavailableError as error:
             self._add([Finding(kind.record, Key("", ""), "", f"not all of them can be listed ({error})")])
 
-    async def read_indexes(self) -> None:
-        """Let the store check itself."""
+    async def read_indexes(self, inspecting: Awaitable[Sequence[Finding]] | None) -> None:
+        """Let the store check itself, unless another process does."""
         self._progress(f"{self.events:,} events read, checking the store itself")
-        self._add([finding async for finding in self._store.inspect()])
+        self._add(await inspecting if inspecting else [finding async for finding in self._store.inspect()])
 
     def _add(self, findings: Iterable[Finding]) -> None:
         self.findings |= dict.fromkeys(findings)
@@ -224,10 +224,17 @@ def audited_record_name(event: Event) -> RecordName:
 
 
 async def read_event_pages(
-    store: Store, key: Key | None = None, *, after: Position = START, end: Position | None = None
+    store: Store,
+    key: Key | None = None,
+    *,
+    after: Position = START,
+    end: Position | None = None,
+    max_bytes: int | None = None,
 ) -> AsyncGenerator[EventPage, None]:
     """Yield the events of a store, or those of one key, up to `end`; unreadable events are skipped."""
-    chosen: dict[str, Any] = {"tenant": key.tenant, "record_id": key.id} if key else {}
+    chosen: EventBounds = {"max_bytes": max_bytes}
+    if key:
+        chosen |= {"tenant": key.tenant, "record_id": key.id}
     limit = BATCH
     while after != end:
         try:
@@ -349,9 +356,6 @@ async def verify_store(
     for kind in KINDS.values():
         await audit.read_records(kind, verified.at if verified else None)
     await audit.read_events(are_news=True)
-    if verified:
-        return audit.events, list(audit.findings)
-    if inspecting is None:
-        await audit.read_indexes()
-        return audit.events, list(audit.findings)
-    return audit.events, list(audit.findings | dict.fromkeys(await inspecting))
+    if verified is None:
+        await audit.read_indexes(inspecting)
+    return audit.events, list(audit.findings)

@@ -1,15 +1,18 @@
-"""What a worker knows of the newest checkpoint of its thread, so that reads of the store are omitted."""
+"""What a worker knows of the newest checkpoint of its thread, and the saver that omits reads of the store by it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from ringi.backends.fenced_saver import FencedCheckpointSaver
+from ringi.domain.thread import Thread
 
 Found = TypeVar("Found")
 Written = TypeVar("Written")
@@ -104,3 +107,36 @@ class NewestCheckpoint(ABC, Generic[Found, Written]):
     @abstractmethod
     def _apply(self, args: Sequence[Any], written: Sequence[Written]) -> None:
         """Apply a committed write of the outermost graph."""
+
+
+class KnowingCheckpointSaver(FencedCheckpointSaver):
+    """A saver that reads the newest checkpoint of its thread once, and then knows it."""
+
+    def __init__(self, held: Thread, newest: NewestCheckpoint[Any, Any]) -> None:
+        super().__init__(held)
+        self._newest = newest
+
+    def expect_no_checkpoint(self) -> None:
+        """Note that no worker has held the thread before, so that reads of the store are omitted."""
+        self._newest.expect_none()
+
+    def forget(self) -> None:
+        """Read the newest checkpoint from the store again, because another saver has changed it."""
+        super().forget()
+        self._newest.forget()
+
+    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
+        if method == "get_tuple" and self._newest.is_read_by(args[0]):
+            with suppress(UnknownCheckpointError):
+                return self._newest.load(args[0], self.serde)
+            with suppress(UnknownCheckpointError):
+                return await self._read_newest(args[0])
+        return await self._read_stored(method, *args, **options)
+
+    @abstractmethod
+    async def _read_newest(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read the newest checkpoint, and keep it; raise `UnknownCheckpointError` if LangGraph reads more than that."""
+
+    @abstractmethod
+    async def _read_stored(self, method: str, *args: Any, **options: Any) -> Any:
+        """Call a read method of the real saver; iterators are returned as a list."""

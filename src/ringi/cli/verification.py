@@ -53,22 +53,22 @@ async def verify_with_seals(url: str | None, expect: Sequence[Path] | None, *, i
     known = [] if is_anew or not expect else before.seals()
     with show_progress(cli_text("reading_trail")) as report:
         async with open_to_verify(url) as (store, stream):
-            positions: dict[int, Position] = {}
+            verdict, positions, why = None, dict[int, Position](), ""
             try:
                 verdict, positions = await seals.match_events_with_seals(store, [*expected, *known], key)
             except UnavailableError as error:  # The audit reports the unreadable part; the seals cannot add to it.
-                verdict = seals.SealReport([f"the seals cannot be compared: {error}"] if expect else [], 0, -1)
-            since = max(known, key=lambda seal: seal.count) if known and not verdict.findings else None
+                why = f"the seals cannot be compared: {error}"
+            is_matched = verdict is not None and not verdict.findings
+            since = max(known, key=lambda seal: seal.count) if known and is_matched else None
             verified = VerifiedPart(positions[since.count], since.at) if since else None
             is_small = parse_position_number(await store.tail()) < MANY
             apart = nullcontext() if verified or is_small else inspecting_in_process(resolve_inbox_url(url))
             async with apart as inspecting:
                 say = lambda done: report(translate_cli_error(done))  # noqa: E731
                 count, findings = await verify_store(store, say, stream, verified=verified, inspecting=inspecting)
-            if verdict.later < 0:
-                verdict = verdict._replace(later=count)
+            verdict = verdict or seals.SealReport([why] if expect else [], 0, count)
             intact = [seal for seal in expected if seal.count == verdict.sealed]
-            if intact and not (findings or verdict.findings):
+            if intact and is_matched and not findings:
                 before.keep(intact[0])
             return Verification(count, findings, verdict, store.uninspected, since)
 

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from time import monotonic
 
+from ringi.audit.verify import read_event_pages
 from ringi.base.clock import Clock
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.backend import Notifier, Wakeup
 from ringi.contracts.store import MAX_PAGE_BYTES, Store
-from ringi.domain.record import Event, Position, UnreadableError
+from ringi.domain.record import Event, Position
 from ringi.inbox.feed import Feed
 from ringi.statistics import Statistics
 
@@ -23,7 +24,6 @@ LOOK_SECONDS = 5.0
 """Seconds between two looks whether this process has become the leader; a look reads nothing."""
 SLICE_SECONDS = 0.25
 """Seconds of counting before others get as much time."""
-PAGE = 500
 FAR = 5_000
 """Events after which the position is saved: a new leader looks through those after it."""
 
@@ -85,22 +85,13 @@ class StatisticsKeeper:
     async def _look_back(self) -> None:
         """Count what was written before this process read the feed, or while no process was the leader."""
         saved = position = await self._store.cursor(CURSOR)
-        end, limit, count, tenants = await self._store.tail(), PAGE, 0, set[str]()
-        while position != end:
+        count, tenants, end = 0, set[str](), await self._store.tail()
+        async for page in read_event_pages(self._store, after=position, end=end, max_bytes=MAX_PAGE_BYTES):
             began = monotonic()
-            try:
-                events = await self._store.events(position, limit, max_bytes=MAX_PAGE_BYTES)
-            except UnreadableError as error:
-                if error.position is None:
-                    raise
-                position, limit = (error.position, PAGE) if limit == 1 else (position, 1)
-                continue
-            if not events:
-                break
-            for tenant in {event.tenant for event in events} - tenants:
+            for tenant in {event.tenant for event in page.events} - tenants:
                 await self._keep_up(tenant)
                 tenants.add(tenant)  # Its events are counted to the present end.
-            position, limit, count = events[-1].position, PAGE, count + len(events)
+            position, count = page.after, count + len(page.events)
             await asyncio.sleep(monotonic() - began)
         self._saved = saved
         if count >= FAR:

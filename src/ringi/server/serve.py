@@ -158,8 +158,8 @@ async def open_components(
             async with run_deliveries(backend, inbox, sends=works) as deliveries:
                 yield {"backend": backend, "inbox": inbox, "runner": runner, "deliveries": deliveries}, worker
         finally:
-            await cancel_all(*keeping)
             stop.set()
+            await cancel_all(*keeping)
             await end_task(worker, GRACE_SECONDS)
 
 

@@ -10,16 +10,12 @@ import psycopg
 import pytest
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from tests.backends.postgres.test_postgres_checkpoints import checkpoints, config_of, held, other, writes_of
-from tests.runs.world import at_work, demo
 
 from ringi.backends.fenced_saver import CompactSerializer
 from ringi.backends.newest_checkpoint import UnknownCheckpointError
 from ringi.backends.postgres.checkpoints import FencedPostgresSaver, PostgresCheckpoints, call_async_saver
 from ringi.backends.postgres.newest_checkpoint import CheckpointStatement, NewestPostgresCheckpoint
-from ringi.base.clock import utc_now
-from ringi.domain.record import Erased
 from ringi.domain.thread import Thread, checkpoint_thread
-from ringi.privacy.erasure import Eraser
 
 __all__ = ["checkpoints", "held", "other"]
 
@@ -185,37 +181,3 @@ async def test_a_write_of_another_thread_of_the_process_is_read_from_the_store(
     await asyncio.to_thread(saver.put, config_of(own), empty_checkpoint(), {}, {})
     assert await same_read(saver, own)
     assert reads == [own] * 2
-
-
-async def test_a_run_reads_its_newest_checkpoint_once_after_each_answer(schema_url: str, reads: list[str]) -> None:
-    async with at_work(schema_url, demo()) as world:
-        await world.run("two_questions", {})
-        assert reads == []
-        while pending := await world.pending():
-            reads.clear()
-            thread = await world.answer(pending[0], "respond", message="Rome")
-            assert len(reads) == 1
-        assert thread.status == "done"
-
-
-async def test_a_run_reads_again_after_it_has_removed_the_checkpoints_of_a_cancelled_one(
-    schema_url: str, reads: list[str]
-) -> None:
-    async with at_work(schema_url, demo()) as world:
-        await world.run("two_questions", {})
-        await world.runner.cancel("default", "t1", by="ann")
-        reads.clear()
-        await world.run("two_questions", {})
-        assert len(reads) == 2
-
-
-async def test_only_the_first_worker_of_a_thread_expects_no_checkpoint(schema_url: str, reads: list[str]) -> None:
-    async with at_work(schema_url, demo()) as world:
-        thread = await world.run("two_questions", {})
-        assert (thread.fence, reads) == (1, [])
-        eraser = Eraser(world.backend.store, world.backend.stream, world.backend.savers)
-        await world.runner.cancel("default", "t1", by="ann")
-        await eraser.thread(thread.key, Erased(by="root", at=utc_now(), rule="age"))
-        thread = await world.run("two_questions", {})
-        assert thread.fence > 1
-        assert len(reads) == 1

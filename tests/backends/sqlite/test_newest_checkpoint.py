@@ -13,7 +13,6 @@ from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from tests.backends.postgres.test_newest_checkpoint import comparable
 from tests.backends.postgres.test_postgres_checkpoints import config_of, writes_of
 from tests.backends.postgres.test_postgres_runs import KEY
-from tests.runs.world import at_work, demo
 
 from ringi.backends.sqlite.checkpoints import BatchedSaver, FencedSqliteSaver
 from ringi.backends.sqlite.database import SqliteDatabase
@@ -52,11 +51,6 @@ async def held(database: SqliteDatabase) -> AsyncIterator[Thread]:
     await store.put(*Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now()))
     async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         yield lease.thread
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'runs.db'}"
 
 
 async def same_read(saver: FencedSqliteSaver) -> CheckpointTuple | None:
@@ -142,25 +136,3 @@ async def test_what_others_write_or_a_failed_write_is_read_from_the_store(
             await other.aput(config_of(OWN), empty_checkpoint(), {}, {})
     await same_read(other)
     assert reads == [OWN] * 4
-
-
-async def test_a_run_reads_its_newest_checkpoint_once_after_each_answer(file: str, reads: list[str]) -> None:
-    async with at_work(file, demo()) as world:
-        await world.run("two_questions", {})
-        assert reads == []
-        while pending := await world.pending():
-            reads.clear()
-            thread = await world.answer(pending[0], "respond", message="Rome")
-            assert len(reads) == 1
-        assert thread.status == "done"
-
-
-async def test_a_run_reads_again_after_it_has_removed_the_checkpoints_of_a_cancelled_one(
-    file: str, reads: list[str]
-) -> None:
-    async with at_work(file, demo()) as world:
-        await world.run("two_questions", {})
-        await world.runner.cancel("default", "t1", by="ann")
-        reads.clear()
-        await world.run("two_questions", {})
-        assert len(reads) == 2

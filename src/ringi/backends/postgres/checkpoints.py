@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from itertools import count
 from typing import Any, Self
 
@@ -19,9 +19,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
+from ringi.backends.fenced_saver import call_saver_method
 from ringi.backends.kept_checkpoints import KEEP_NEWEST_IN_POSTGRES
-from ringi.backends.newest_checkpoint import UnknownCheckpointError
+from ringi.backends.newest_checkpoint import KnowingCheckpointSaver
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
@@ -140,31 +140,16 @@ class PostgresCheckpoints:
             await AsyncPostgresSaver(connection).setup()
 
 
-class FencedPostgresSaver(FencedCheckpointSaver):
+class FencedPostgresSaver(KnowingCheckpointSaver):
     """A saver with fence check and checkpoint in one transaction."""
 
     get_next_version = AsyncPostgresSaver.get_next_version
 
     def __init__(self, checkpoints: PostgresCheckpoints, held: Thread) -> None:
-        super().__init__(held)
-        self._checkpoints, self._newest = checkpoints, NewestPostgresCheckpoint(checkpoint_thread(held.key))
-        self._is_large = False
+        super().__init__(held, NewestPostgresCheckpoint(checkpoint_thread(held.key)))
+        self._checkpoints, self._is_large = checkpoints, False
 
-    def expect_no_checkpoint(self) -> None:
-        """Note that no worker has held the thread before, so that reads of the store are omitted."""
-        self._newest.expect_none()
-
-    def forget(self) -> None:
-        """Read the newest checkpoint from the store again, because another saver has changed it."""
-        super().forget()
-        self._newest.forget()
-
-    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
-        if method == "get_tuple" and self._newest.is_read_by(args[0]):
-            with suppress(UnknownCheckpointError):
-                return self._newest.load(args[0], self.serde)
-            with suppress(UnknownCheckpointError):
-                return await self._read_newest(args[0])
+    async def _read_stored(self, method: str, *args: Any, **options: Any) -> Any:
         async with self._checkpoints.connection() as connection:
             return await call_async_saver(connection, self.serde, method, *args, **options)
 

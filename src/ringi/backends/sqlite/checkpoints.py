@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -16,9 +16,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite import SqliteStore
 
-from ringi.backends.fenced_saver import FencedCheckpointSaver, call_saver_method
+from ringi.backends.fenced_saver import call_saver_method
 from ringi.backends.kept_checkpoints import keep_newest_in_sqlite
-from ringi.backends.newest_checkpoint import UnknownCheckpointError
+from ringi.backends.newest_checkpoint import KnowingCheckpointSaver
 from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.backends.sqlite.newest_checkpoint import (
     NewestSqliteCheckpoint,
@@ -55,35 +55,23 @@ class BatchedSaver(SqliteSaver):
         keep_newest_in_sqlite(self.conn, thread_id)
 
 
-class FencedSqliteSaver(FencedCheckpointSaver):
+class FencedSqliteSaver(KnowingCheckpointSaver):
     """A saver with fence check and checkpoint in one transaction, on the file's single writer."""
 
     get_next_version = SqliteSaver.get_next_version
 
     def __init__(self, database: SqliteDatabase, held: Thread) -> None:
-        super().__init__(held)
-        self._database, self._newest = database, NewestSqliteCheckpoint(checkpoint_thread(held.key))
+        super().__init__(held, NewestSqliteCheckpoint(checkpoint_thread(held.key)))
+        self._database = database
 
-    def expect_no_checkpoint(self) -> None:
-        """Note that no worker has held the thread before, so that reads of the store are omitted."""
-        self._newest.expect_none()
-
-    def forget(self) -> None:
-        """Read the newest checkpoint from the store again, because another saver has changed it."""
-        super().forget()
-        self._newest.forget()
-
-    async def _read(self, method: str, *args: Any, **options: object) -> Any:
+    async def _read_stored(self, method: str, *args: Any, **options: object) -> Any:
         await create_checkpoint_tables(self._database)
-        if method == "get_tuple" and self._newest.is_read_by(args[0]):
-            with suppress(UnknownCheckpointError):
-                return self._newest.load(args[0], self.serde)
-            return await self._read_newest(args[0])
         return await self._database.read(
             lambda connection: call_saver_method(BatchedSaver(connection, self.serde), method, *args, **options)
         )
 
     async def _read_newest(self, config: RunnableConfig) -> CheckpointTuple | None:
+        await create_checkpoint_tables(self._database)
         with self._newest.reading() as found:
             thread_id = config["configurable"]["thread_id"]
             rows = await self._database.read(lambda connection: read_newest_rows(connection, thread_id))

@@ -23,7 +23,7 @@ from ringi.gateways.hooks.process import (
     exit_with_hook_failure,
     project_folder,
 )
-from ringi.gateways.hooks.protocol import APPROVED, BEFORE, READING
+from ringi.gateways.hooks.protocol import APPROVED, BEFORE, READING, hook_policy_path
 from ringi.gateways.own_files import names_own_files
 from ringi.policy.checked import read_checked_policy
 from ringi.policy.decision import allows_certainly
@@ -98,7 +98,8 @@ def allowed_reply(client: str, options: HookOptions, text: bytes) -> str | None:
         return None
     if not all(isinstance(event.get(name), str) and event[name] for name in TEXTS):
         return None
-    policy, tool = _policy_path(options), event["tool_name"]
+    policy = hook_policy_path(options.policy or os.environ.get("RINGI_POLICY"), project_folder())
+    tool = event["tool_name"]
     if policy is None:
         is_allowed = tool in READING
     else:
@@ -117,12 +118,6 @@ def _is_other_setting(name: str) -> bool:
 
 def _home() -> Path:
     return project_folder() / (os.environ.get("RINGI_HOME") or ".ringi")
-
-
-def _policy_path(options: HookOptions) -> Path | None:
-    chosen = options.policy or os.environ.get("RINGI_POLICY")
-    default = project_folder() / ".ringi" / "policy.toml"
-    return project_folder() / chosen if chosen else default if default.exists() else None
 
 
 def _is_certainly_unpaused(client: str, url: str | None) -> bool:

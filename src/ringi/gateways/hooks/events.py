@@ -17,7 +17,7 @@ from ringi.domain.ask import Ask, Outcome, Receipt, Wording
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, ask_client_form, ask_client_question
-from ringi.gateways.hooks.protocol import APPROVED, BEFORE, READING
+from ringi.gateways.hooks.protocol import APPROVED, BEFORE, READING, hook_policy_path
 from ringi.inbox.api import Inbox
 from ringi.integrations.finish_words import parse_finish_decision
 from ringi.integrations.functions import AuthorizedFunctionCall
@@ -110,8 +110,7 @@ def hook_policy_file(path: str | None) -> PolicyFile | None:
     Args:
         path: The path of a file; None for the default.
     """
-    default = Path(".ringi") / "policy.toml"
-    chosen = path or Settings.load().policy or (default if default.exists() else None)
+    chosen = hook_policy_path(path or Settings.load().policy, Path())
     return PolicyFile(chosen) if chosen else None
 
 

@@ -1,4 +1,8 @@
-"""The words of coding agents that both paths of a hook use."""
+"""What both paths of a hook share: the words of coding agents, and the place of the policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 READING = (
     *("AskUserQuestion", "Glob", "Grep", "LS", "ListAgents", "NotebookRead", "Read", "TodoWrite", "ToolSearch"),
@@ -8,3 +12,14 @@ READING = (
 BEFORE = "PreToolUse"
 """The event before a call."""
 APPROVED = {"permissionDecision": "allow", "permissionDecisionReason": "approved in Ringi"}
+
+
+def hook_policy_path(chosen: str | None, folder: Path) -> Path | None:
+    """Return the path of the policy: the chosen one, else `.ringi/policy.toml` if there is one.
+
+    Args:
+        chosen: The path that an option or the setting gives.
+        folder: The folder that paths are relative to.
+    """
+    default = folder / ".ringi" / "policy.toml"
+    return folder / chosen if chosen else default if default.exists() else None
